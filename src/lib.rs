@@ -2,5 +2,6 @@
 //!
 //! Five floors; an import only ever points down (`tests/architecture.rs` holds it). See `docs/ARCHITECTURE.md`.
 
+pub mod charter;
 pub mod engine;
 pub mod fleet;
