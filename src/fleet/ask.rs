@@ -19,7 +19,15 @@ const MOST_QUESTIONS: usize = 32;
 
 impl Fleet {
     /// A worker asks inside its own turn and waits. The same text in the same turn is the same question.
-    pub(super) fn ask(&mut self, cx: &mut Cx, ticket: Ticket, name: &WorkerName, turn: TurnId, text: Arc<str>, until: Time) {
+    pub(super) fn ask(
+        &mut self,
+        cx: &mut Cx,
+        ticket: Ticket,
+        name: &WorkerName,
+        turn: TurnId,
+        text: Arc<str>,
+        until: Time,
+    ) {
         let question = match self.open_question(cx, name, turn, text) {
             Ok(question) => question,
             Err(refusal) => return cx.answer(ticket, Err(refusal)),
@@ -30,7 +38,13 @@ impl Fleet {
         self.wait(ticket, Wait { subject: Subject::Question(question.id), mail: None }, until);
     }
 
-    fn open_question(&mut self, cx: &mut Cx, name: &WorkerName, id: TurnId, text: Arc<str>) -> Result<Arc<Question>, Refusal> {
+    fn open_question(
+        &mut self,
+        cx: &mut Cx,
+        name: &WorkerName,
+        id: TurnId,
+        text: Arc<str>,
+    ) -> Result<Arc<Question>, Refusal> {
         self.check_text("question", &text)?;
         let turn = self.turns.get(&id).filter(|turn| turn.worker.as_ref() == Some(name)).cloned();
         let Some(turn) = turn.filter(|turn| turn.state.is_in_flight()) else {
@@ -62,7 +76,13 @@ impl Fleet {
     }
 
     /// A recipe asks its owner; the step ends with the answer.
-    pub(super) fn ask_of_step(&mut self, cx: &mut Cx, run: RunId, path: &StepPath, text: Arc<str>) -> Option<QuestionId> {
+    pub(super) fn ask_of_step(
+        &mut self,
+        cx: &mut Cx,
+        run: RunId,
+        path: &StepPath,
+        text: Arc<str>,
+    ) -> Option<QuestionId> {
         let to = self.runs.get(&run)?.owner;
         let question = self.put_new_question(cx, Asker::Step { run, path: path.clone() }, to, text);
         Some(question.id)
@@ -127,11 +147,9 @@ impl Fleet {
             .collect();
         let open = || open.iter().map(String::as_str);
         match asked {
-            Asked::Question(id) => self
-                .questions
-                .get(id)
-                .cloned()
-                .ok_or_else(|| Refusal::unknown("question", &id.to_string(), open())),
+            Asked::Question(id) => {
+                self.questions.get(id).cloned().ok_or_else(|| Refusal::unknown("question", &id.to_string(), open()))
+            }
             Asked::Turn(id) => match self.open_questions(&Subject::Turn(*id)).as_slice() {
                 [only] => Ok(only.clone()),
                 [] => Err(Refusal::unknown("open question in turn", &id.to_string(), open())),

@@ -160,7 +160,10 @@ impl Fleet {
         match turn.outcome {
             Some(Outcome::Cancelled) => {}
             Some(outcome) => {
-                return Err(Refusal::new(RefusalKind::Conflict, format!("turn {id} ended already: {}", outcome.word())));
+                return Err(Refusal::new(
+                    RefusalKind::Conflict,
+                    format!("turn {id} ended already: {}", outcome.word()),
+                ));
             }
             None => self.end_turn(cx, id, Finish::without_reply(Outcome::Cancelled, format!("cancelled by {by}"))),
         }
@@ -184,7 +187,11 @@ impl Fleet {
         self.check_accepting()?;
         let team = self.need_team()?.clone();
         let Some(recipe) = team.recipes.get(&call.recipe) else {
-            return Err(Refusal::unknown("recipe", call.recipe.as_str(), team.recipes.keys().map(|name| name.as_str())));
+            return Err(Refusal::unknown(
+                "recipe",
+                call.recipe.as_str(),
+                team.recipes.keys().map(|name| name.as_str()),
+            ));
         };
         let open = self.runs.values().filter(|run| run.outcome.is_none()).count();
         if open >= self.limits.max_runs {
@@ -253,9 +260,11 @@ impl Fleet {
     ) -> Result<(), Refusal> {
         if let Some(made) = self.used(sender, key.as_ref())? {
             let Made::Worker(name) = made else { return Err(key_conflict(key.as_ref())) };
-            let worker = self.workers.get(&name).cloned().ok_or_else(|| {
-                Refusal::new(RefusalKind::Conflict, format!("worker {name} of this key is gone"))
-            })?;
+            let worker = self
+                .workers
+                .get(&name)
+                .cloned()
+                .ok_or_else(|| Refusal::new(RefusalKind::Conflict, format!("worker {name} of this key is gone")))?;
             cx.answer(ticket, Ok(Answer::Worker(worker)));
             return Ok(());
         }

@@ -110,8 +110,11 @@ impl Fleet {
     ) -> Result<Arc<Worker>, Refusal> {
         let most = self.limits.max_workers;
         if self.workers.len() >= most {
-            return Err(Refusal::new(RefusalKind::QueueFull, format!("{most} workers live already, which is the most"))
-                .hint("stop one, or raise limits.max_workers in fleetd.toml"));
+            return Err(Refusal::new(
+                RefusalKind::QueueFull,
+                format!("{most} workers live already, which is the most"),
+            )
+            .hint("stop one, or raise limits.max_workers in fleetd.toml"));
         }
         let Some(profile) = team.profiles.get(profile) else {
             let valid = team.profiles.keys().map(|name| name.as_str());
@@ -203,7 +206,8 @@ impl Fleet {
     pub(super) fn end_worker(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
         if worker.profile.has_session() {
-            let worker = self.put_worker(cx, Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() });
+            let worker =
+                self.put_worker(cx, Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() });
             cx.effect(Effect::Work(WorkEffect::Stop(worker)));
         } else {
             self.worker_gone(cx, name, why);

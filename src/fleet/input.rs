@@ -6,10 +6,7 @@ use serde_json::Value;
 
 use super::caller::Caller;
 use super::envelope::{Envelope, Finish};
-use super::ids::{
-    Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId,
-    WorkerName,
-};
+use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId, WorkerName};
 use super::mail::{Message, Question};
 use super::record::Record;
 use super::refusal::Refusal;

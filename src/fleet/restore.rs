@@ -28,7 +28,8 @@ impl Fleet {
         }
         for turn in saved.turns {
             if !turn.state.is_settled() {
-                for (at, timer) in [(turn.deadline, Timer::Deadline(turn.id)), (turn.timeout, Timer::Timeout(turn.id))] {
+                for (at, timer) in [(turn.deadline, Timer::Deadline(turn.id)), (turn.timeout, Timer::Timeout(turn.id))]
+                {
                     if let Some(at) = at {
                         fleet.at(at, timer);
                     }

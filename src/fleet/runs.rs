@@ -210,7 +210,9 @@ impl Fleet {
     /// Gives a step its number and its value; the executor is told after the commit.
     pub(super) fn finish_step(&mut self, cx: &mut Cx, run: RunId, path: &StepPath, value: Value) {
         let Some(row) = self.runs.get(&run).filter(|run| run.outcome.is_none()).cloned() else { return };
-        let Some(step) = self.steps.get(&(run, path.clone())).filter(|step| step.seq.is_none()).cloned() else { return };
+        let Some(step) = self.steps.get(&(run, path.clone())).filter(|step| step.seq.is_none()).cloned() else {
+            return;
+        };
         let seq = row.finished_steps;
         self.put_run(cx, Run { finished_steps: seq + 1, ..(*row).clone() });
         let step = self.put_step(cx, Step { seq: Some(seq), ..(*step).clone() });

@@ -52,7 +52,8 @@ impl Fleet {
     }
 
     fn seen_not_up(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
-        let Some(worker) = self.workers.get(name).filter(|worker| worker.state == WorkerState::Starting).cloned() else {
+        let Some(worker) = self.workers.get(name).filter(|worker| worker.state == WorkerState::Starting).cloned()
+        else {
             return;
         };
         for ticket in self.end_waits(&Subject::Worker(name.clone())) {

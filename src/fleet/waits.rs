@@ -76,7 +76,9 @@ impl Fleet {
                 let (after, limit) = wait.mail.unwrap_or((None, 1));
                 Ok(self.mail(*sender, after, limit))
             }
-            Subject::Worker(name) => self.workers.get(name).map_or_else(gone, |worker| Ok(Answer::Worker(worker.clone()))),
+            Subject::Worker(name) => {
+                self.workers.get(name).map_or_else(gone, |worker| Ok(Answer::Worker(worker.clone())))
+            }
             Subject::Question(id) => {
                 self.questions.get(id).map_or_else(gone, |question| Ok(Answer::Unanswered(question.clone())))
             }
