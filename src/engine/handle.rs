@@ -12,6 +12,7 @@ use super::actor::{Actor, Message, Parts};
 use super::ports::{Clock, Journal, Launchers, Policy};
 use crate::fleet::Fleet;
 use crate::fleet::caller::Caller;
+use crate::fleet::events::Action;
 use crate::fleet::ids::{Ticket, WorkerName};
 use crate::fleet::input::{Answer, Call, Input, Sighting};
 use crate::fleet::refusal::{Refusal, RefusalKind};
@@ -131,6 +132,11 @@ impl Handle {
             }
         }
         self.input(Input::Run(input)).await;
+    }
+
+    /// Does what a handler of the charter answered to an event.
+    pub async fn act(&self, action: Action) {
+        self.input(Input::Act(action)).await;
     }
 
     /// Stops handing out turns; what runs goes on.

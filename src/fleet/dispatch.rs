@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::events::FleetEvent;
 use super::ids::{ProfileName, RoleName, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Effect, WorkEffect};
 use super::record::{Event, Record};
@@ -32,6 +33,9 @@ impl Fleet {
     /// Returns the next turn of a role together with the worker that takes it, starting one if the role may grow.
     fn next_pair(&mut self, cx: &mut Cx, team: &Arc<Team>, role: &RoleName) -> Option<(TurnId, WorkerName)> {
         let spec = team.roles.get(role)?;
+        if self.parked.contains_key(role) {
+            return None;
+        }
         let busy = self.of_role(role).filter(|worker| worker.is_occupied()).count();
         if busy >= spec.max_busy as usize {
             return None;
@@ -62,7 +66,7 @@ impl Fleet {
             Address::Worker(name) => self.workers.get(name).is_some_and(|worker| worker.is_free()),
             Address::Role(_) => self.of_role(&role).any(|worker| worker.is_free()) || self.may_grow(team, &role),
         };
-        !self.draining && busy < spec.max_busy as usize && someone
+        !self.draining && !self.parked.contains_key(&role) && busy < spec.max_busy as usize && someone
     }
 
     /// Returns whether a role may start one more worker by itself.
@@ -231,6 +235,8 @@ impl Fleet {
         self.workers.remove(name);
         cx.record(Record::WorkerGone(name.clone()));
         self.worker_event(cx, name, format!("gone: {why}"));
+        let event = || FleetEvent::WorkerGone { worker: name.clone(), role: worker.role.clone(), why: why.into() };
+        self.tell(cx, event, "worker_gone");
         for ticket in self.end_waits(&Subject::Worker(name.clone())) {
             cx.answer(ticket, Err(Refusal::new(RefusalKind::PeerUnreachable, format!("worker {name} is gone: {why}"))));
         }

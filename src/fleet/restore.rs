@@ -61,6 +61,10 @@ impl Fleet {
         }
         fleet.questions = saved.questions.into_iter().map(|question| (question.id, Arc::new(question))).collect();
         fleet.notes = saved.notes.into_iter().collect();
+        for (role, until) in saved.parked {
+            fleet.at(until, Timer::Unpark(role.clone()));
+            fleet.parked.insert(role, until);
+        }
         fleet.requeue();
         fleet
     }

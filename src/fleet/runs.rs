@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::caller::Sender;
 use super::envelope::{Envelope, Finish};
+use super::events::FleetEvent;
 use super::ids::{RunId, StepPath, TurnId};
 use super::input::Effect;
 use super::mail::{About, Asker};
@@ -168,20 +169,7 @@ impl Fleet {
         }
         let id = TurnId(self.fresh());
         self.put_step(cx, Step { turn: Some(id), retries: step.retries - 1, ..(*step).clone() });
-        let again = Turn {
-            id,
-            accepted: cx.now,
-            deadline: step.deadline.map(|span| cx.now + span),
-            timeout: None,
-            retry_of: Some(turn.id),
-            generation: self.generation(),
-            state: TurnState::Queued,
-            receipt: Vec::new(),
-            worker: None,
-            outcome: None,
-            why: None,
-            ..turn.clone()
-        };
+        let again = turn.again(id, cx.now, step.deadline, self.generation());
         self.accept(cx, again);
         self.count_turn(cx, at.run, 1, 1);
         true
@@ -264,6 +252,11 @@ impl Fleet {
         cx.event(Event { at: cx.now, turn: None, run: Some(id), worker: None, what });
         let about = About::Run(id);
         self.put_message(cx, super::mail::Message { id: message, to: run.owner, at: cx.now, about, shown: false });
+        let event =
+            |outcome| FleetEvent::RunEnded { run: id, recipe: run.recipe.clone(), outcome, why: run.why.clone() };
+        if let Some(outcome) = run.outcome {
+            self.tell(cx, || event(outcome), "run_ended");
+        }
         if self.tell_run_ended(cx, &run) {
             self.show(cx, run.owner, Some(message));
         } else {

@@ -62,6 +62,7 @@ impl Fleet {
         if matches!(finish.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Lost) {
             self.note_failure(cx, &turn);
         }
+        self.tell_turn_settled(cx, &turn, finish.outcome);
         if turn.step.is_some() {
             return self.settle_step_turn(cx, turn, finish);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::caller::Sender;
 use super::envelope::Finish;
-use super::ids::{Key, MessageId, RunId, StepPath, Ticket, TurnId, WorkerName};
+use super::ids::{Key, MessageId, RoleName, RunId, StepPath, Ticket, TurnId, WorkerName};
 use super::input::{Effect, WorkEffect};
 use super::record::Record;
 use super::run::{RunEnd, RunOutcome};
@@ -31,6 +31,8 @@ pub enum Timer {
     Idle(WorkerName),
     /// An interrupted worker should be idle by now.
     Grace(WorkerName, TurnId),
+    /// A parked role may go on.
+    Unpark(RoleName),
     /// A key is too old.
     Key(Sender, Key),
     /// A reply that was shown and never acknowledged is too old.
@@ -97,6 +99,7 @@ impl Fleet {
                     self.at(cx.now + self.limits.grace, Timer::Grace(name, turn));
                 }
             }
+            Timer::Unpark(role) => self.unpark(cx, role),
             Timer::Key(sender, key) => {
                 let ttl = self.limits.key_ttl;
                 if self.keys.get(&(sender, key.clone())).is_some_and(|used| used.at + ttl <= cx.now) {
