@@ -1,3 +1,6 @@
 //! fleetd: one leader, a team of workers, policy in Lua.
 //!
 //! Five floors; an import only ever points down (`tests/architecture.rs` holds it). See `docs/ARCHITECTURE.md`.
+
+pub mod engine;
+pub mod fleet;
