@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_name_with_spaces_and_parentheses_does_not_shift_the_fields() {
         let tail = "S 41 7 7 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 98765 0 0";
-        for comm in ["(cat)", "(a b)", "(a) R 1 2)", "(()) )(()", "(\u{fffd} 1)"] {
+        for comm in ["(cat)", "(a b)", "(a) R 1 2)", "(()) )(())", "(\u{fffd} 1)"] {
             let line = format!("42 {comm} {tail}");
             assert_eq!(parse_stat(line.as_bytes()), Some((41, 98765)), "{comm}");
         }
