@@ -12,22 +12,15 @@ mod resolver;
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::fleet::worker::Process;
+
 #[cfg(target_os = "linux")]
 use linux as os;
 #[cfg(not(target_os = "linux"))]
 use macos as os;
 
-pub use classify::{Doubt, Root, Standing, classify, proxied};
+pub use classify::{Doubt, classify, proxied};
 pub use resolver::{Ears, Resolver};
-
-/// One process, told apart from a later one with the same pid by its start time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Process {
-    /// The process id as this daemon sees it.
-    pub pid: u32,
-    /// The start time in clock ticks since boot (field 22 of `/proc/PID/stat`).
-    pub start_time: u64,
-}
 
 /// The two ends of an accepted connection, with IPv4-mapped addresses written as IPv4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

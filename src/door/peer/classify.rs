@@ -1,34 +1,12 @@
-//! From an owner to a standing: worker, operator or anonymous. A pure function: what is not known for sure takes
-//! rights away and never gives any.
+//! From an owner to a caller: worker, operator or anonymous. A pure function: what is not known for sure takes
+//! rights away and never gives any. The seat is not decided here.
 
 use std::collections::HashMap;
 
-use super::{Holder, Owner, Process};
-
-/// A pane-exec of this fleet, as the engine knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root<W> {
-    /// The worker that runs below it.
-    pub worker: W,
-    /// The agent's own process, once pane-exec has reported it; everything else below the root is a child of it.
-    pub agent: Option<Process>,
-}
-
-/// Who a connection comes from, as far as it decides rights.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing<W> {
-    /// A process below a worker's pane-exec.
-    Worker {
-        /// The worker.
-        worker: W,
-        /// True if not the agent itself but something that it started holds the connection.
-        via_child: bool,
-    },
-    /// A human or a script of our own user on this machine.
-    Operator,
-    /// Everybody else, with the reason.
-    Anonymous(Doubt),
-}
+use super::{Holder, Owner};
+use crate::fleet::caller::Caller;
+use crate::fleet::ids::WorkerName;
+use crate::fleet::worker::Process;
 
 /// Why a caller is anonymous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -53,46 +31,53 @@ pub enum Doubt {
     Shared,
 }
 
-/// Returns the standing of a caller.
+/// Returns who is calling.
 ///
-/// Any worker among the holders wins, by the nearest root above it, also through a proxy: being a worker only takes
-/// rights away. The operator is our own user, in no worker's tree, with the whole chain of ancestors seen.
-pub fn classify<W: Clone + PartialEq>(
+/// `roots` are the pane-execs of this fleet. Any worker among the holders wins, by the nearest root above it, also
+/// through a proxy: being a worker only takes rights away. The operator is our own user, in no worker's tree, with
+/// the whole chain of ancestors seen.
+pub fn classify(
     owner: Option<&Owner>,
     our_uid: u32,
-    roots: &HashMap<Process, Root<W>>,
+    roots: &HashMap<Process, WorkerName>,
     proxied: bool,
-) -> Standing<W> {
-    let Some(owner) = owner else {
-        return Standing::Anonymous(Doubt::NotFound);
+) -> Caller {
+    let Some(owner) = owner.filter(|o| !o.holders.is_empty()) else {
+        return Doubt::NotFound.into();
     };
-    let mut found: Option<(W, bool)> = None;
-    for (worker, agent_itself) in owner.holders.iter().filter_map(|h| above(h, roots)) {
+    let mut found: Option<(&WorkerName, bool)> = None;
+    for (worker, agent) in owner.holders.iter().filter_map(|h| above(h, roots)) {
         found = match found {
-            Some((other, _)) if other != worker => return Standing::Anonymous(Doubt::Shared),
+            Some((other, _)) if other != worker => return Doubt::Shared.into(),
             // Between fork and exec a child holds what the agent holds: one holder that is the agent is enough.
-            Some((_, seen)) => Some((worker, seen || agent_itself)),
-            None => Some((worker, agent_itself)),
+            Some((_, seen)) => Some((worker, seen || agent)),
+            None => Some((worker, agent)),
         };
     }
-    if let Some((worker, agent_itself)) = found {
-        return Standing::Worker {
-            worker,
-            via_child: !agent_itself,
+    if let Some((worker, agent)) = found {
+        return Caller::Worker {
+            name: worker.clone(),
+            via_child: !agent,
         };
     }
-    if owner.holders.is_empty() {
-        Standing::Anonymous(Doubt::NotFound)
-    } else if owner.holders.iter().any(|h| !h.whole) {
-        Standing::Anonymous(Doubt::Broken)
+    if owner.holders.iter().any(|h| !h.whole) {
+        Doubt::Broken.into()
     } else if owner.holders.iter().any(|h| h.marked) {
-        Standing::Anonymous(Doubt::Stray)
+        Doubt::Stray.into()
     } else if owner.uid != our_uid {
-        Standing::Anonymous(Doubt::OtherUser)
+        Doubt::OtherUser.into()
     } else if proxied {
-        Standing::Anonymous(Doubt::Proxied)
+        Doubt::Proxied.into()
     } else {
-        Standing::Operator
+        Caller::Operator
+    }
+}
+
+impl From<Doubt> for Caller {
+    fn from(doubt: Doubt) -> Caller {
+        Caller::Anonymous {
+            why: doubt.to_string(),
+        }
     }
 }
 
@@ -104,37 +89,33 @@ pub fn proxied<'a>(mut names: impl Iterator<Item = &'a str>) -> bool {
     })
 }
 
-/// The worker above (or at) a holder, and whether the holder is the agent itself.
-fn above<W: Clone>(holder: &Holder, roots: &HashMap<Process, Root<W>>) -> Option<(W, bool)> {
-    let chain = std::iter::once(&holder.process).chain(&holder.ancestors);
-    let (depth, root) = chain
-        .enumerate()
-        .find_map(|(depth, p)| roots.get(p).map(|r| (depth, r)))?;
-    let agent_itself = match root.agent {
-        Some(agent) => agent == holder.process,
-        None => depth <= 1,
-    };
-    Some((root.worker.clone(), agent_itself))
+/// The worker above (or at) a holder, and whether the holder is the agent: pane-exec's own child. An orphan that
+/// pane-exec took in looks the same; whoever counts proofs of readiness must compare with the agent's pid.
+fn above<'a>(
+    holder: &Holder,
+    roots: &'a HashMap<Process, WorkerName>,
+) -> Option<(&'a WorkerName, bool)> {
+    let mut chain = std::iter::once(&holder.process)
+        .chain(&holder.ancestors)
+        .enumerate();
+    chain.find_map(|(depth, p)| roots.get(p).map(|worker| (worker, depth <= 1)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const INIT: Process = Process {
-        pid: 1,
-        start_time: 0,
-    };
+    const INIT: Process = Process { pid: 1, start: 0 };
     const US: u32 = 1000;
 
-    fn p(pid: u32) -> Process {
+    fn p(pid: i32) -> Process {
         Process {
             pid,
-            start_time: u64::from(pid) * 10,
+            start: pid as u64 * 10,
         }
     }
 
-    fn holder(pid: u32, above: &[u32]) -> Holder {
+    fn holder(pid: i32, above: &[i32]) -> Holder {
         let ancestors = above.iter().map(|&a| p(a)).chain([INIT]).collect();
         Holder {
             process: p(pid),
@@ -148,27 +129,22 @@ mod tests {
         Owner { uid: US, holders }
     }
 
-    fn roots(list: &[(u32, &'static str, Option<u32>)]) -> HashMap<Process, Root<&'static str>> {
+    fn roots(list: &[(i32, &str)]) -> HashMap<Process, WorkerName> {
         list.iter()
-            .map(|&(pid, worker, agent)| {
-                (
-                    p(pid),
-                    Root {
-                        worker,
-                        agent: agent.map(p),
-                    },
-                )
-            })
+            .map(|&(pid, name)| (p(pid), name.into()))
             .collect()
     }
 
-    fn worker(worker: &'static str, via_child: bool) -> Standing<&'static str> {
-        Standing::Worker { worker, via_child }
+    fn worker(name: &str, via_child: bool) -> Caller {
+        Caller::Worker {
+            name: name.into(),
+            via_child,
+        }
     }
 
     #[test]
     fn nearest_root_wins() {
-        let r = roots(&[(10, "outer", None), (30, "inner", None)]);
+        let r = roots(&[(10, "outer"), (30, "inner")]);
         let o = owner(vec![holder(50, &[40, 30, 20, 10])]);
         assert_eq!(classify(Some(&o), US, &r, false), worker("inner", true));
         let o = owner(vec![holder(20, &[10])]);
@@ -178,36 +154,14 @@ mod tests {
     #[test]
     fn a_root_with_the_same_pid_but_another_start_time_is_no_root() {
         let mut r = roots(&[]);
-        r.insert(
-            Process {
-                pid: 10,
-                start_time: 7,
-            },
-            Root {
-                worker: "w",
-                agent: None,
-            },
-        );
+        r.insert(Process { pid: 10, start: 7 }, "w".into());
         let o = owner(vec![holder(20, &[10])]);
-        assert_eq!(classify(Some(&o), US, &r, false), Standing::Operator);
-    }
-
-    #[test]
-    fn an_orphan_that_the_root_took_in_is_not_the_agent() {
-        let r = roots(&[(10, "w", Some(20))]);
-        assert_eq!(
-            classify(Some(&owner(vec![holder(20, &[10])])), US, &r, false),
-            worker("w", false)
-        );
-        assert_eq!(
-            classify(Some(&owner(vec![holder(21, &[10])])), US, &r, false),
-            worker("w", true)
-        );
+        assert_eq!(classify(Some(&o), US, &r, false), Caller::Operator);
     }
 
     #[test]
     fn one_worker_among_the_holders_is_enough_and_two_are_too_many() {
-        let r = roots(&[(10, "a", None), (11, "b", None)]);
+        let r = roots(&[(10, "a"), (11, "b")]);
         let (free, a, b) = (holder(90, &[80]), holder(20, &[10]), holder(21, &[11]));
         assert_eq!(
             classify(Some(&owner(vec![free.clone(), a.clone()])), US, &r, false),
@@ -215,20 +169,20 @@ mod tests {
         );
         assert_eq!(
             classify(Some(&owner(vec![a, free, b])), US, &r, false),
-            Standing::Anonymous(Doubt::Shared)
+            Caller::from(Doubt::Shared)
         );
     }
 
     #[test]
     fn the_agent_among_its_children_counts_as_the_agent() {
-        let r = roots(&[(10, "a", Some(20))]);
+        let r = roots(&[(10, "a")]);
         let o = owner(vec![holder(20, &[10]), holder(25, &[20, 10])]);
         assert_eq!(classify(Some(&o), US, &r, false), worker("a", false));
     }
 
     #[test]
     fn a_worker_stays_a_worker_behind_a_proxy_or_as_another_user() {
-        let r = roots(&[(10, "a", None)]);
+        let r = roots(&[(10, "a")]);
         let mut o = owner(vec![holder(20, &[10])]);
         o.uid = 1;
         assert_eq!(classify(Some(&o), US, &r, true), worker("a", false));
@@ -238,34 +192,31 @@ mod tests {
     fn every_doubt_takes_the_rights_away() {
         let r = roots(&[]);
         let plain = owner(vec![holder(20, &[19])]);
-        assert_eq!(classify(Some(&plain), US, &r, false), Standing::Operator);
-        assert_eq!(
-            classify(None, US, &r, false),
-            Standing::Anonymous(Doubt::NotFound)
-        );
+        assert_eq!(classify(Some(&plain), US, &r, false), Caller::Operator);
+        assert_eq!(classify(None, US, &r, false), Caller::from(Doubt::NotFound));
         assert_eq!(
             classify(Some(&owner(vec![])), US, &r, false),
-            Standing::Anonymous(Doubt::NotFound)
+            Caller::from(Doubt::NotFound)
         );
         assert_eq!(
             classify(Some(&plain), 0, &r, false),
-            Standing::Anonymous(Doubt::OtherUser)
+            Caller::from(Doubt::OtherUser)
         );
         assert_eq!(
             classify(Some(&plain), US, &r, true),
-            Standing::Anonymous(Doubt::Proxied)
+            Caller::from(Doubt::Proxied)
         );
         let mut marked = plain.clone();
         marked.holders[0].marked = true;
         assert_eq!(
             classify(Some(&marked), US, &r, false),
-            Standing::Anonymous(Doubt::Stray)
+            Caller::from(Doubt::Stray)
         );
         let mut broken = plain;
         broken.holders[0].whole = false;
         assert_eq!(
             classify(Some(&broken), US, &r, false),
-            Standing::Anonymous(Doubt::Broken)
+            Caller::from(Doubt::Broken)
         );
     }
 

@@ -25,7 +25,7 @@ pub(super) fn owners(batch: &[Ends]) -> Vec<Option<Owner>> {
     let sockets = sockets(batch);
     let mut tree = Tree::new();
     let wanted = sockets.iter().flatten().map(|s| s.inode).collect();
-    let mut holders: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut holders: HashMap<u32, Vec<i32>> = HashMap::new();
     for (inode, pid) in procfs::holders(&wanted) {
         holders.entry(inode).or_default().push(pid);
     }

@@ -111,7 +111,7 @@ mod tests {
                     .iter()
                     .map(|h| h.process.pid)
                     .collect::<Vec<_>>(),
-                [std::process::id()]
+                [rustix::process::getpid().as_raw_pid()]
             );
         }
         drop(resolver);

@@ -5,7 +5,8 @@
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 
-use super::super::{Holder, Process};
+use super::super::Holder;
+use crate::fleet::worker::Process;
 
 /// The variable that `fleetd` sets for every worker.
 const MARK: &[u8] = b"FLEET_WORKER=";
@@ -14,7 +15,7 @@ const MARK: &[u8] = b"FLEET_WORKER=";
 const ATTEMPTS: usize = 8;
 
 /// Returns `(inode, pid)` for every process that holds one of these sockets.
-pub(super) fn holders(wanted: &HashSet<u32>) -> Vec<(u32, u32)> {
+pub(super) fn holders(wanted: &HashSet<u32>) -> Vec<(u32, i32)> {
     let mut found = Vec::new();
     if wanted.is_empty() {
         return found;
@@ -40,7 +41,7 @@ pub(super) fn holders(wanted: &HashSet<u32>) -> Vec<(u32, u32)> {
 
 /// The processes as one batch has seen them: each is read once.
 pub(super) struct Tree {
-    holders: HashMap<u32, Option<Holder>>,
+    holders: HashMap<i32, Option<Holder>>,
     marked: HashMap<Process, bool>,
     own_mark: Option<Vec<u8>>,
 }
@@ -57,7 +58,7 @@ impl Tree {
     }
 
     /// Returns a process with its ancestors, or `None` if it is gone.
-    pub(super) fn holder(&mut self, pid: u32) -> Option<Holder> {
+    pub(super) fn holder(&mut self, pid: i32) -> Option<Holder> {
         if let Some(known) = self.holders.get(&pid) {
             return known.clone();
         }
@@ -86,7 +87,7 @@ impl Tree {
 }
 
 /// A process, its ancestors, and whether the chain was read to its end.
-fn lineage(pid: u32) -> Option<(Process, Vec<Process>, bool)> {
+fn lineage(pid: i32) -> Option<(Process, Vec<Process>, bool)> {
     let mut last = None;
     for _ in 0..ATTEMPTS {
         let (whole, mut chain) = chain(pid);
@@ -103,7 +104,7 @@ fn lineage(pid: u32) -> Option<(Process, Vec<Process>, bool)> {
 }
 
 /// One walk upwards: whole only if it ended at the top and no ancestor was younger than its child (a reused pid).
-fn chain(pid: u32) -> (bool, Vec<Process>) {
+fn chain(pid: i32) -> (bool, Vec<Process>) {
     let mut chain: Vec<Process> = Vec::new();
     let mut next = pid;
     while next != 0 {
@@ -112,7 +113,7 @@ fn chain(pid: u32) -> (bool, Vec<Process>) {
         };
         if chain
             .last()
-            .is_some_and(|child| child.start_time < process.start_time)
+            .is_some_and(|child| child.start < process.start)
         {
             return (false, chain);
         }
@@ -123,14 +124,14 @@ fn chain(pid: u32) -> (bool, Vec<Process>) {
 }
 
 /// A process and its parent's pid.
-fn stat(pid: u32) -> Option<(Process, u32)> {
+fn stat(pid: i32) -> Option<(Process, i32)> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let (parent, start_time) = parse_stat(&text)?;
-    Some((Process { pid, start_time }, parent))
+    let (parent, start) = parse_stat(&text)?;
+    Some((Process { pid, start }, parent))
 }
 
 /// `pid (comm) state ppid … starttime …`. The name may hold spaces, parentheses and any byte: only the last `)` counts.
-fn parse_stat(text: &[u8]) -> Option<(u32, u64)> {
+fn parse_stat(text: &[u8]) -> Option<(i32, u64)> {
     let end = text.iter().rposition(|&b| b == b')')?;
     let rest = std::str::from_utf8(text.get(end + 1..)?).ok()?;
     let field: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -152,7 +153,7 @@ fn socket_inode(target: &[u8]) -> Option<u32> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn pids() -> Vec<u32> {
+fn pids() -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -184,15 +185,17 @@ mod tests {
         assert_eq!(socket_inode(b"/tmp/socket:[12]"), None);
     }
 
+    fn me() -> i32 {
+        rustix::process::getpid().as_raw_pid()
+    }
+
     #[test]
     fn our_own_chain_reaches_the_top() {
-        let (me, above, whole) = lineage(std::process::id()).expect("this process is there");
+        let (found, above, whole) = lineage(me()).expect("this process is there");
         assert!(whole);
-        assert_eq!(me.pid, std::process::id());
+        assert_eq!(found.pid, me());
         assert!(
-            above
-                .iter()
-                .is_sorted_by(|a, b| a.start_time >= b.start_time),
+            above.iter().is_sorted_by(|a, b| a.start >= b.start),
             "{above:?}"
         );
     }

@@ -7,8 +7,11 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 
-use super::super::{Doubt, Ends, Holder, Owner, Process, Root, Standing, classify};
+use super::super::{Doubt, Ends, Holder, Owner, classify};
 use super::{owners, procfs::Tree, socket_table::SocketTable};
+use crate::fleet::caller::Caller;
+use crate::fleet::ids::WorkerName;
+use crate::fleet::worker::Process;
 
 /// An accepted connection; children see the end of their input, and end, when it is dropped.
 struct Accepted {
@@ -59,38 +62,39 @@ fn owner(accepted: &Accepted) -> Option<Owner> {
     owners(&[accepted.ends]).remove(0)
 }
 
+fn our_pid() -> i32 {
+    rustix::process::getpid().as_raw_pid()
+}
+
+fn pid(child: &Child) -> i32 {
+    i32::try_from(child.id()).unwrap()
+}
+
 fn me() -> Process {
-    Tree::new().holder(std::process::id()).unwrap().process
+    Tree::new().holder(our_pid()).unwrap().process
 }
 
 /// This process as a worker's pane-exec, which takes orphans in as the real one does.
-fn pretend_root() -> HashMap<Process, Root<&'static str>> {
+fn pretend_root() -> HashMap<Process, WorkerName> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
-    HashMap::from([(
-        me(),
-        Root {
-            worker: "w",
-            agent: None,
-        },
-    )])
+    HashMap::from([(me(), "w".into())])
 }
 
-fn standing(
-    accepted: &Accepted,
-    roots: &HashMap<Process, Root<&'static str>>,
-) -> Standing<&'static str> {
+fn standing(accepted: &Accepted, roots: &HashMap<Process, WorkerName>) -> Caller {
     classify(owner(accepted).as_ref(), super::our_uid(), roots, false)
 }
 
-fn held_by(owner: &Owner, pid: u32) -> Option<&Holder> {
+fn held_by(owner: &Owner, pid: i32) -> Option<&Holder> {
     owner.holders.iter().find(|h| h.process.pid == pid)
 }
 
 const SAY: &str = "echo ready; exec cat >/dev/null";
-const WORKER: Standing<&str> = Standing::Worker {
-    worker: "w",
-    via_child: false,
-};
+fn worker() -> Caller {
+    Caller::Worker {
+        name: "w".into(),
+        via_child: false,
+    }
+}
 
 #[test]
 fn a_plain_child_is_found_with_us_above_it() {
@@ -98,15 +102,15 @@ fn a_plain_child_is_found_with_us_above_it() {
     let mut child = hold(&mut Command::new("cat"), stream);
     let found = owner(&accepted).unwrap();
     assert_eq!(found.uid, super::our_uid());
-    let holder = held_by(&found, child.id()).unwrap();
+    let holder = held_by(&found, pid(&child)).unwrap();
     assert!(holder.whole && !holder.marked);
     assert_eq!(holder.ancestors[0], me());
     assert!(
-        held_by(&found, std::process::id()).is_none(),
+        held_by(&found, our_pid()).is_none(),
         "our copy of their end is closed"
     );
-    assert_eq!(standing(&accepted, &HashMap::new()), Standing::Operator);
-    assert_eq!(standing(&accepted, &pretend_root()), WORKER);
+    assert_eq!(standing(&accepted, &HashMap::new()), Caller::Operator);
+    assert_eq!(standing(&accepted, &pretend_root()), worker());
     drop(accepted);
     child.wait().unwrap();
 }
@@ -123,9 +127,9 @@ fn a_new_session_does_not_leave_the_tree() {
     let found = owner(&accepted).unwrap();
     assert!(found.holders.iter().any(|h| {
         h.ancestors
-            .contains(&held_by(&found, child.id()).unwrap().process)
+            .contains(&held_by(&found, pid(&child)).unwrap().process)
     }));
-    assert_eq!(standing(&accepted, &roots), WORKER);
+    assert_eq!(standing(&accepted, &roots), worker());
     drop(accepted);
     child.wait().unwrap();
 }
@@ -139,26 +143,8 @@ fn a_double_fork_does_not_leave_the_tree() {
     middle.wait().unwrap();
     assert_eq!(
         standing(&accepted, &roots),
-        WORKER,
+        worker(),
         "the orphan is taken in by the root"
-    );
-    let agent = Process {
-        pid: middle.id(),
-        start_time: u64::MAX,
-    };
-    let reported = HashMap::from([(
-        me(),
-        Root {
-            worker: "w",
-            agent: Some(agent),
-        },
-    )]);
-    assert_eq!(
-        standing(&accepted, &reported),
-        Standing::Worker {
-            worker: "w",
-            via_child: true
-        }
     );
 }
 
@@ -167,7 +153,7 @@ fn an_emptied_environment_changes_nothing_under_a_root() {
     let roots = pretend_root();
     let (accepted, stream) = loopback();
     let mut child = hold(Command::new("env").args(["-i", "cat"]), stream);
-    assert_eq!(standing(&accepted, &roots), WORKER);
+    assert_eq!(standing(&accepted, &roots), worker());
     drop(accepted);
     child.wait().unwrap();
 }
@@ -183,7 +169,7 @@ fn a_mark_without_a_known_root_takes_the_rights_away() {
     );
     assert_eq!(
         standing(&accepted, &HashMap::new()),
-        Standing::Anonymous(Doubt::Stray)
+        Caller::from(Doubt::Stray)
     );
     drop(accepted);
     child.wait().unwrap();
@@ -200,7 +186,7 @@ fn a_mark_without_a_known_root_takes_the_rights_away() {
     assert!(owner(&accepted).unwrap().holders.iter().all(|h| h.marked));
     assert_eq!(
         standing(&accepted, &HashMap::new()),
-        Standing::Anonymous(Doubt::Stray)
+        Caller::from(Doubt::Stray)
     );
     drop(accepted);
     child.wait().unwrap();
@@ -212,22 +198,16 @@ fn all_holders_are_returned_and_one_worker_among_them_decides() {
     let mut first = hold(&mut Command::new("cat"), stream.try_clone().unwrap());
     let mut second = hold(&mut Command::new("cat"), stream.try_clone().unwrap());
     let found = owner(&accepted).unwrap();
-    for pid in [first.id(), second.id(), std::process::id()] {
+    for pid in [pid(&first), pid(&second), our_pid()] {
         assert!(
             held_by(&found, pid).is_some(),
             "{pid} is missing in {found:?}"
         );
     }
     assert!(found.holders.is_sorted_by_key(|h| h.process.pid));
-    let only = held_by(&found, second.id()).unwrap().process;
-    let roots = HashMap::from([(
-        only,
-        Root {
-            worker: "w",
-            agent: None,
-        },
-    )]);
-    assert_eq!(standing(&accepted, &roots), WORKER);
+    let only = held_by(&found, pid(&second)).unwrap().process;
+    let roots = HashMap::from([(only, "w".into())]);
+    assert_eq!(standing(&accepted, &roots), worker());
     drop((accepted, stream));
     first.wait().unwrap();
     second.wait().unwrap();
@@ -263,7 +243,7 @@ fn every_family_is_looked_up_and_both_tables_agree() {
         let (accepted, _stream) = connect(listen, through);
         assert!(accepted.ends.loopback(), "{listen} {through}");
         let found = owner(&accepted).unwrap_or_else(|| panic!("{listen} {through} has no owner"));
-        assert!(held_by(&found, std::process::id()).is_some());
+        assert!(held_by(&found, our_pid()).is_some());
         let by_query = super::sock_diag::SockDiag::open()
             .unwrap()
             .find(&accepted.ends)
