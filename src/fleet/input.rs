@@ -104,13 +104,6 @@ pub enum Call {
     },
     /// Start a recipe.
     StartRun(RunCall),
-    /// A worker answers its own turn.
-    Reply {
-        /// The turn.
-        turn: TurnId,
-        /// The text.
-        text: Arc<str>,
-    },
     /// A worker asks inside its own turn and waits for the answer.
     Ask {
         /// The turn.
@@ -285,8 +278,8 @@ pub enum Answer {
     },
     /// The question was answered.
     Answered(Arc<Question>),
+    /// The wait for an answer is over; asking the same again waits on.
+    Unanswered(Arc<Question>),
     /// The worker as it is now.
     Worker(Arc<Worker>),
-    /// A worker's reply is kept.
-    Kept,
 }

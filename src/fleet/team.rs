@@ -62,6 +62,14 @@ pub struct Profile {
     pub idle_ttl: Option<Span>,
 }
 
+impl Profile {
+    /// Returns whether its workers live between turns. Those of the `exec` launcher do not: each turn is one process,
+    /// so their roles start them by themselves.
+    pub fn has_session(&self) -> bool {
+        self.launcher != "exec"
+    }
+}
+
 /// A pool of interchangeable workers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Role {
