@@ -98,10 +98,7 @@ async fn connection(stream: TcpStream, conn: Conn, router: Router, watcher: Watc
     // Small answers to waiting callers must not wait for more to send; a socket that refuses is already closed.
     let _ = stream.set_nodelay(true);
     let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
     let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     if let Err(error) = watcher.watch(served.into_owned()).await {
         tracing::debug!(%error, "a connection broke off");
