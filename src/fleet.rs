@@ -3,8 +3,8 @@
 //! No I/O, no clock, no async, no Lua, no HTTP may ever come in here: time and randomness are handed in.
 
 mod ask;
-mod calls;
 pub mod caller;
+mod calls;
 mod change;
 mod dispatch;
 pub mod envelope;

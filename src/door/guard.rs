@@ -192,10 +192,22 @@ mod tests {
     #[test]
     fn only_absent_and_loopback_origins_pass() {
         assert_eq!(check_origin(&HeaderMap::new()), Ok(()));
-        for good in ["http://localhost:3000", "http://127.0.0.1:7717", "https://[::1]"] {
+        for good in [
+            "http://localhost:3000",
+            "http://127.0.0.1:7717",
+            "https://[::1]",
+        ] {
             assert_eq!(origin(good), Ok(()), "{good}");
         }
-        for bad in ["null", "", "http://evil.example", "http://localhost.evil.example", "file://", "localhost", "ftp://localhost"] {
+        for bad in [
+            "null",
+            "",
+            "http://evil.example",
+            "http://localhost.evil.example",
+            "file://",
+            "localhost",
+            "ftp://localhost",
+        ] {
             assert!(origin(bad).is_err(), "{bad}");
         }
     }

@@ -8,7 +8,6 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -39,7 +38,8 @@ pub struct Listener {
 impl Listener {
     /// Binds the address; the error says which.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
-        let said = |e: io::Error| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}"));
+        let said =
+            |e: io::Error| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}"));
         let socket = TcpListener::bind(address).await.map_err(said)?;
         let local = socket.local_addr().map_err(said)?;
         Ok(Self { socket, local })
@@ -81,7 +81,10 @@ impl Listener {
             }
         }
         drop(self.socket);
-        if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
+        if tokio::time::timeout(grace, graceful.shutdown())
+            .await
+            .is_err()
+        {
             tracing::warn!("open requests were cut at shutdown");
         }
         tasks.shutdown().await;
@@ -90,8 +93,8 @@ impl Listener {
 
 /// One connection, from its first byte to its end. When the client goes away the handler is dropped with it.
 async fn connection(stream: TcpStream, conn: Conn, router: Router, watcher: Watcher) {
-    let service = tower::service_fn(move |request: Request<Incoming>| {
-        let mut request = request.map(Body::new);
+    let service = tower::service_fn(move |request: Request<_>| {
+        let mut request: Request<_> = request;
         request.extensions_mut().insert(ConnectInfo(conn.clone()));
         router.clone().oneshot(request)
     });

@@ -55,7 +55,11 @@ impl Fleet {
     fn fire(&mut self, cx: &mut Cx, timer: Timer) {
         match timer {
             Timer::Deadline(id) => {
-                let Some(turn) = self.turns.get(&id).filter(|turn| turn.deadline.is_some_and(|at| at <= cx.now)) else {
+                let Some(turn) = self
+                    .turns
+                    .get(&id)
+                    .filter(|turn| turn.deadline.is_some_and(|at| at <= cx.now))
+                else {
                     return;
                 };
                 let span = turn.deadline.unwrap_or_default().since(turn.accepted);
@@ -63,7 +67,11 @@ impl Fleet {
                 self.end_turn(cx, id, Finish::without_reply(Outcome::TimedOut, why));
             }
             Timer::Timeout(id) => {
-                if self.turns.get(&id).is_some_and(|turn| turn.timeout.is_some_and(|at| at <= cx.now)) {
+                if self
+                    .turns
+                    .get(&id)
+                    .is_some_and(|turn| turn.timeout.is_some_and(|at| at <= cx.now))
+                {
                     let why = "its profile's timeout passed and its process did not end";
                     self.end_turn(cx, id, Finish::without_reply(Outcome::TimedOut, why));
                 }
@@ -71,16 +79,26 @@ impl Fleet {
             Timer::Wait(ticket) => self.wait_over(cx, ticket),
             Timer::Sleep(run, path) => self.wake_step(cx, run, &path),
             Timer::RunDeadline(id) => {
-                let Some(run) = self.runs.get(&id).filter(|run| run.deadline.is_some_and(|at| at <= cx.now)) else {
+                let Some(run) = self
+                    .runs
+                    .get(&id)
+                    .filter(|run| run.deadline.is_some_and(|at| at <= cx.now))
+                else {
                     return;
                 };
                 let span = run.deadline.unwrap_or_default().since(run.started);
                 let why = Some(format!("not ended within {span}"));
-                let end = RunEnd { outcome: RunOutcome::TimedOut, why, value: serde_json::Value::Null };
+                let end = RunEnd {
+                    outcome: RunOutcome::TimedOut,
+                    why,
+                    value: serde_json::Value::Null,
+                };
                 self.end_run(cx, id, end, true);
             }
             Timer::Idle(name) => {
-                let Some(worker) = self.workers.get(&name).cloned() else { return };
+                let Some(worker) = self.workers.get(&name).cloned() else {
+                    return;
+                };
                 let due = worker.since + worker.profile.idle_ttl.unwrap_or(self.limits.idle_ttl);
                 if worker.elastic && worker.is_free() {
                     if due <= cx.now {
@@ -91,7 +109,9 @@ impl Fleet {
                 }
             }
             Timer::Grace(name, turn) => {
-                let Some(worker) = self.workers.get(&name) else { return };
+                let Some(worker) = self.workers.get(&name) else {
+                    return;
+                };
                 if worker.state == WorkerState::Clearing && worker.turn == Some(turn) {
                     cx.effect(Effect::Work(WorkEffect::Stop(Arc::clone(worker))));
                     self.at(cx.now + self.limits.grace, Timer::Grace(name, turn));
@@ -99,13 +119,21 @@ impl Fleet {
             }
             Timer::Key(sender, key) => {
                 let ttl = self.limits.key_ttl;
-                if self.keys.get(&(sender, key.clone())).is_some_and(|used| used.at + ttl <= cx.now) {
+                if self
+                    .keys
+                    .get(&(sender, key.clone()))
+                    .is_some_and(|used| used.at + ttl <= cx.now)
+                {
                     self.keys.remove(&(sender, key.clone()));
                     cx.record(Record::KeyGone(sender, key));
                 }
             }
             Timer::Shown(sender, id) => {
-                if self.messages.get(&(sender, id)).is_some_and(|message| message.shown) {
+                if self
+                    .messages
+                    .get(&(sender, id))
+                    .is_some_and(|message| message.shown)
+                {
                     self.collect(cx, sender, id);
                 }
             }

@@ -44,7 +44,9 @@ pub(super) fn shape(whole: &str, path: &str, text: &str) -> Refusal {
         .and_then(|t| t.split_once(", expected "));
     match got_wanted {
         Some((got, wanted)) => {
-            let wanted = wanted.strip_prefix("struct ").map_or(wanted, |_| "a JSON object");
+            let wanted = wanted
+                .strip_prefix("struct ")
+                .map_or(wanted, |_| "a JSON object");
             Refusal::invalid(format!("{place} is {got}, wanted {wanted}"))
         }
         None => Refusal::invalid(format!("{place} cannot be read: {text}")),
@@ -57,7 +59,10 @@ fn unknown(what: &str, path: &str, rest: &str) -> Refusal {
     let name = name.trim_matches('`');
     let valid: Vec<&str> = choices.split('`').skip(1).step_by(2).collect();
     // Serde's path ends with the unknown field itself.
-    let outer = path.strip_suffix(name).unwrap_or(path).trim_end_matches('.');
+    let outer = path
+        .strip_suffix(name)
+        .unwrap_or(path)
+        .trim_end_matches('.');
     let inside = match (what, outer) {
         ("field", "") => String::new(),
         ("field", outer) => format!(" in '{outer}'"),
@@ -138,7 +143,10 @@ mod tests {
                 r#"{"prompt": null}"#,
                 "the field 'prompt' is null, wanted a string; seen at line 1 column 15",
             ),
-            ("{}", "the field 'prompt' is missing; seen at line 1 column 2"),
+            (
+                "{}",
+                "the field 'prompt' is missing; seen at line 1 column 2",
+            ),
             (
                 r#"{"prompt": "a", "prompt": "b"}"#,
                 "the field 'prompt' is there twice; seen at line 1 column 24",
@@ -166,7 +174,10 @@ mod tests {
             ),
         ] {
             let refusal = refused(body);
-            assert!(refusal.starts_with(said), "{body}\n said: {refusal}\nwanted: {said}");
+            assert!(
+                refusal.starts_with(said),
+                "{body}\n said: {refusal}\nwanted: {said}"
+            );
         }
     }
 
