@@ -5,3 +5,4 @@ pub mod door;
 
 pub mod engine;
 pub mod fleet;
+pub mod launch;

@@ -35,14 +35,7 @@ impl Fleet {
         if question.answer.is_some() {
             return cx.answer(ticket, Ok(Answer::Answered(question)));
         }
-        self.wait(
-            ticket,
-            Wait {
-                subject: Subject::Question(question.id),
-                mail: None,
-            },
-            until,
-        );
+        self.wait(ticket, Wait { subject: Subject::Question(question.id), mail: None }, until);
     }
 
     fn open_question(
@@ -53,46 +46,26 @@ impl Fleet {
         text: Arc<str>,
     ) -> Result<Arc<Question>, Refusal> {
         self.check_text("question", &text)?;
-        let turn = self
-            .turns
-            .get(&id)
-            .filter(|turn| turn.worker.as_ref() == Some(name))
-            .cloned();
+        let turn = self.turns.get(&id).filter(|turn| turn.worker.as_ref() == Some(name)).cloned();
         let Some(turn) = turn.filter(|turn| turn.state.is_in_flight()) else {
-            return Err(Refusal::new(
-                RefusalKind::Conflict,
-                format!("worker {name} has no turn {id} under way"),
-            ));
+            return Err(Refusal::new(RefusalKind::Conflict, format!("worker {name} has no turn {id} under way")));
         };
         let of_turn = |question: &&Arc<Question>| question.asker == Asker::Turn(id);
-        if let Some(known) = self
-            .questions
-            .values()
-            .filter(of_turn)
-            .find(|question| question.text == text)
-        {
+        if let Some(known) = self.questions.values().filter(of_turn).find(|question| question.text == text) {
             return Ok(known.clone());
         }
         if self.questions.values().filter(of_turn).count() >= MOST_QUESTIONS {
-            let message =
-                format!("turn {id} has asked {MOST_QUESTIONS} questions, which is the most");
+            let message = format!("turn {id} has asked {MOST_QUESTIONS} questions, which is the most");
             return Err(Refusal::new(RefusalKind::QueueFull, message));
         }
         let to = match turn.sender {
-            Sender::Run(run) => self
-                .runs
-                .get(&run)
-                .map_or(Sender::Operator, |run| run.owner),
+            Sender::Run(run) => self.runs.get(&run).map_or(Sender::Operator, |run| run.owner),
             sender => sender,
         };
         let question = self.put_new_question(cx, Asker::Turn(id), to, text);
         let mut turn = (*turn).clone();
         turn.questions.push(question.id);
-        turn.enter(
-            TurnState::Asking,
-            cx.now,
-            Some(format!("question {}", question.id)),
-        );
+        turn.enter(TurnState::Asking, cx.now, Some(format!("question {}", question.id)));
         let sender = turn.sender;
         self.put_turn(cx, turn);
         self.tell_asked(cx, &Subject::Turn(id));
@@ -111,44 +84,16 @@ impl Fleet {
         text: Arc<str>,
     ) -> Option<QuestionId> {
         let to = self.runs.get(&run)?.owner;
-        let question = self.put_new_question(
-            cx,
-            Asker::Step {
-                run,
-                path: path.clone(),
-            },
-            to,
-            text,
-        );
+        let question = self.put_new_question(cx, Asker::Step { run, path: path.clone() }, to, text);
         Some(question.id)
     }
 
-    fn put_new_question(
-        &mut self,
-        cx: &mut Cx,
-        asker: Asker,
-        to: Sender,
-        text: Arc<str>,
-    ) -> Arc<Question> {
+    fn put_new_question(&mut self, cx: &mut Cx, asker: Asker, to: Sender, text: Arc<str>) -> Arc<Question> {
         let id = QuestionId(self.fresh());
-        let question = Question {
-            id,
-            asker,
-            to,
-            text,
-            at: cx.now,
-            answer: None,
-            message: MessageId(0),
-        };
+        let question = Question { id, asker, to, text, at: cx.now, answer: None, message: MessageId(0) };
         self.put_question(cx, question.clone());
         let message = self.post(cx, to, About::Question(id));
-        self.put_question(
-            cx,
-            Question {
-                message,
-                ..question
-            },
-        )
+        self.put_question(cx, Question { message, ..question })
     }
 
     pub(super) fn answer_question(
@@ -164,20 +109,11 @@ impl Fleet {
             // A repeated answer is the same answer; another one comes too late.
             Some(given) if *given == text => return Ok(Answer::Answered(question)),
             Some(_) => {
-                return Err(Refusal::new(
-                    RefusalKind::Conflict,
-                    format!("{} was answered already", question.id),
-                ));
+                return Err(Refusal::new(RefusalKind::Conflict, format!("{} was answered already", question.id)));
             }
             None => {}
         }
-        let answered = self.put_question(
-            cx,
-            Question {
-                answer: Some(text.clone()),
-                ..(*question).clone()
-            },
-        );
+        let answered = self.put_question(cx, Question { answer: Some(text.clone()), ..(*question).clone() });
         self.drop_message(cx, question.to, question.message);
         for ticket in self.end_waits(&Subject::Question(question.id)) {
             cx.answer(ticket, Ok(Answer::Answered(answered.clone())));
@@ -193,17 +129,11 @@ impl Fleet {
     }
 
     fn resume_turn(&mut self, cx: &mut Cx, id: TurnId, question: QuestionId, by: Sender) {
-        let Some(turn) = self.turns.get(&id).cloned() else {
-            return;
-        };
+        let Some(turn) = self.turns.get(&id).cloned() else { return };
         let others_open = !self.open_questions(&Subject::Turn(id)).is_empty();
         if turn.state == TurnState::Asking && !others_open {
             let mut turn = (*turn).clone();
-            turn.enter(
-                TurnState::Working,
-                cx.now,
-                Some(format!("{question} answered by {by}")),
-            );
+            turn.enter(TurnState::Working, cx.now, Some(format!("{question} answered by {by}")));
             self.put_turn(cx, turn);
         }
     }
@@ -217,29 +147,19 @@ impl Fleet {
             .collect();
         let open = || open.iter().map(String::as_str);
         match asked {
-            Asked::Question(id) => self
-                .questions
-                .get(id)
-                .cloned()
-                .ok_or_else(|| Refusal::unknown("question", &id.to_string(), open())),
+            Asked::Question(id) => {
+                self.questions.get(id).cloned().ok_or_else(|| Refusal::unknown("question", &id.to_string(), open()))
+            }
             Asked::Turn(id) => match self.open_questions(&Subject::Turn(*id)).as_slice() {
                 [only] => Ok(only.clone()),
-                [] => Err(Refusal::unknown(
-                    "open question in turn",
-                    &id.to_string(),
-                    open(),
-                )),
+                [] => Err(Refusal::unknown("open question in turn", &id.to_string(), open())),
                 several => Err(Refusal::new(
                     RefusalKind::Conflict,
                     format!("turn {id} has {} open questions; say which", several.len()),
                 )
                 .hint(format!(
                     "open: {}",
-                    several
-                        .iter()
-                        .map(|question| question.id.to_string())
-                        .collect::<Vec<_>>()
-                        .join(", ")
+                    several.iter().map(|question| question.id.to_string()).collect::<Vec<_>>().join(", ")
                 ))),
             },
         }
@@ -248,13 +168,7 @@ impl Fleet {
     /// Takes back a question that nobody needs answered any more.
     pub(super) fn withdraw_question(&mut self, cx: &mut Cx, id: QuestionId, why: &str) {
         for ticket in self.end_waits(&Subject::Question(id)) {
-            cx.answer(
-                ticket,
-                Err(Refusal::new(
-                    RefusalKind::Conflict,
-                    format!("question {id} was withdrawn: {why}"),
-                )),
-            );
+            cx.answer(ticket, Err(Refusal::new(RefusalKind::Conflict, format!("question {id} was withdrawn: {why}"))));
         }
         self.drop_question(cx, id);
     }

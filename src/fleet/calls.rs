@@ -47,10 +47,7 @@ impl Fleet {
             }
             (call, caller) => match caller.sender() {
                 Some(sender) => self.call_of(cx, ticket, sender, call),
-                None => Some(Err(Refusal::new(
-                    RefusalKind::NotAllowed,
-                    "only a worker asks inside a turn",
-                ))),
+                None => Some(Err(Refusal::new(RefusalKind::NotAllowed, "only a worker asks inside a turn"))),
             },
         };
         if let Some(answer) = answer {
@@ -59,13 +56,7 @@ impl Fleet {
     }
 
     /// Does what the leader or the operator wants; `None` = the answer comes by itself, now or later.
-    fn call_of(
-        &mut self,
-        cx: &mut Cx,
-        ticket: Ticket,
-        sender: Sender,
-        call: Call,
-    ) -> Option<Result<Answer, Refusal>> {
+    fn call_of(&mut self, cx: &mut Cx, ticket: Ticket, sender: Sender, call: Call) -> Option<Result<Answer, Refusal>> {
         Some(match call {
             Call::Send(send) => self.send(cx, sender, send),
             Call::CancelTurn(turn) => self.cancel_turn(cx, turn, sender),
@@ -73,10 +64,7 @@ impl Fleet {
             Call::Ack(ids) => Ok(self.ack(cx, sender, ids)),
             Call::Answer { question, text } => self.answer_question(cx, sender, &question, text),
             Call::Spawn { role, profile, key } => {
-                return self
-                    .spawn(cx, ticket, sender, role, profile, key)
-                    .err()
-                    .map(Err);
+                return self.spawn(cx, ticket, sender, role, profile, key).err().map(Err);
             }
             Call::Stop { worker, kill } => self.stop(cx, &worker, kill, sender),
             Call::StartRun(run) => self.start_run(cx, sender, run),
@@ -88,18 +76,11 @@ impl Fleet {
                 self.wait_run(cx, ticket, run, until);
                 return None;
             }
-            Call::Poll {
-                after,
-                limit,
-                until,
-            } => {
+            Call::Poll { after, limit, until } => {
                 self.poll(cx, ticket, sender, after, limit, until);
                 return None;
             }
-            Call::Ask { .. } => Err(Refusal::new(
-                RefusalKind::NotAllowed,
-                "only a worker asks inside a turn",
-            )),
+            Call::Ask { .. } => Err(Refusal::new(RefusalKind::NotAllowed, "only a worker asks inside a turn")),
         })
     }
 
@@ -110,11 +91,8 @@ impl Fleet {
             return match made {
                 Made::Turn(id) => match self.turns.get(&id) {
                     Some(turn) => Ok(Answer::Accepted(turn.clone())),
-                    None => Err(Refusal::new(
-                        RefusalKind::Conflict,
-                        format!("turn {id} of this key was collected"),
-                    )
-                    .hint(format!("its receipt: fleetd trace {id}"))),
+                    None => Err(Refusal::new(RefusalKind::Conflict, format!("turn {id} of this key was collected"))
+                        .hint(format!("its receipt: fleetd trace {id}"))),
                 },
                 Made::Run(_) | Made::Worker(_) => Err(key_conflict(send.key.as_ref())),
             };
@@ -122,15 +100,8 @@ impl Fleet {
         self.check_accepting()?;
         self.check_text("prompt", &send.prompt)?;
         let role = self.role_of(&send.to)?;
-        let max_waiting = self
-            .team
-            .as_ref()
-            .and_then(|team| team.roles.get(&role))
-            .map_or(0, |role| role.max_waiting);
-        let waiting = self
-            .queues
-            .get(&role)
-            .map_or(0, |queue| queue.len_without_runs());
+        let max_waiting = self.team.as_ref().and_then(|team| team.roles.get(&role)).map_or(0, |role| role.max_waiting);
+        let waiting = self.queues.get(&role).map_or(0, |queue| queue.len_without_runs());
         if waiting >= max_waiting as usize && !self.could_start(&send.to) {
             return Err(Refusal::new(
                 RefusalKind::QueueFull,
@@ -173,34 +144,19 @@ impl Fleet {
 
     /// Stores a new turn and puts it into its role's queue.
     pub(super) fn accept(&mut self, cx: &mut Cx, mut turn: Turn) -> Arc<Turn> {
-        turn.enter(
-            TurnState::Queued,
-            cx.now,
-            turn.because
-                .as_ref()
-                .map(|because| format!("routed: {because}")),
-        );
+        turn.enter(TurnState::Queued, cx.now, turn.because.as_ref().map(|because| format!("routed: {because}")));
         if let Some(at) = turn.deadline {
             self.at(at, Timer::Deadline(turn.id));
         }
-        cx.event(event_of(
-            &turn,
-            cx.now,
-            format!("accepted from {} for {}", turn.sender, turn.to),
-        ));
+        cx.event(event_of(&turn, cx.now, format!("accepted from {} for {}", turn.sender, turn.to)));
         let urgent = turn.priority == Priority::Now;
         let queue = self.queue_of(&turn.to);
-        self.queues
-            .entry(queue)
-            .or_default()
-            .push(turn.id, turn.sender, turn.to.clone(), urgent);
+        self.queues.entry(queue).or_default().push(turn.id, turn.sender, turn.to.clone(), urgent);
         self.put_turn(cx, turn)
     }
 
     fn cancel_turn(&mut self, cx: &mut Cx, id: TurnId, by: Sender) -> Result<Answer, Refusal> {
-        let Some(turn) = self.turns.get(&id).cloned() else {
-            return Err(unknown_turn(id));
-        };
+        let Some(turn) = self.turns.get(&id).cloned() else { return Err(unknown_turn(id)) };
         match turn.outcome {
             Some(Outcome::Cancelled) => {}
             Some(outcome) => {
@@ -209,11 +165,7 @@ impl Fleet {
                     format!("turn {id} ended already: {}", outcome.word()),
                 ));
             }
-            None => self.end_turn(
-                cx,
-                id,
-                Finish::without_reply(Outcome::Cancelled, format!("cancelled by {by}")),
-            ),
+            None => self.end_turn(cx, id, Finish::without_reply(Outcome::Cancelled, format!("cancelled by {by}"))),
         }
         let turn = self.turns.get(&id).cloned().unwrap_or(turn);
         Ok(Answer::Settled(turn, None))
@@ -226,11 +178,8 @@ impl Fleet {
             return match made {
                 Made::Run(id) => match self.runs.get(&id) {
                     Some(run) => Ok(Answer::Started(run.clone())),
-                    None => Err(Refusal::new(
-                        RefusalKind::Conflict,
-                        format!("run {id} of this key was collected"),
-                    )
-                    .hint(format!("its record: fleetd run show {id}"))),
+                    None => Err(Refusal::new(RefusalKind::Conflict, format!("run {id} of this key was collected"))
+                        .hint(format!("its record: fleetd run show {id}"))),
                 },
                 Made::Turn(_) | Made::Worker(_) => Err(key_conflict(call.key.as_ref())),
             };
@@ -244,23 +193,12 @@ impl Fleet {
                 team.recipes.keys().map(|name| name.as_str()),
             ));
         };
-        let open = self
-            .runs
-            .values()
-            .filter(|run| run.outcome.is_none())
-            .count();
+        let open = self.runs.values().filter(|run| run.outcome.is_none()).count();
         if open >= self.limits.max_runs {
-            return Err(Refusal::new(
-                RefusalKind::QueueFull,
-                format!("{open} runs are under way, which is the most"),
-            ));
+            return Err(Refusal::new(RefusalKind::QueueFull, format!("{open} runs are under way, which is the most")));
         }
         let id = RunId(self.fresh());
-        let deadline = [call.deadline, recipe.deadline]
-            .into_iter()
-            .flatten()
-            .min()
-            .map(|span| cx.now + span);
+        let deadline = [call.deadline, recipe.deadline].into_iter().flatten().min().map(|span| cx.now + span);
         if let Some(at) = deadline {
             self.at(at, Timer::RunDeadline(id));
         }
@@ -287,44 +225,22 @@ impl Fleet {
             },
         );
         let what = format!("recipe {} started by {owner}", run.recipe);
-        cx.event(Event {
-            at: cx.now,
-            turn: None,
-            run: Some(id),
-            worker: None,
-            what,
-        });
+        cx.event(Event { at: cx.now, turn: None, run: Some(id), worker: None, what });
         self.use_key(cx, owner, call.key, Made::Run(id));
-        cx.effect(super::input::Effect::Run(super::run::RunEffect::Start {
-            run: run.clone(),
-        }));
+        cx.effect(super::input::Effect::Run(super::run::RunEffect::Start { run: run.clone() }));
         Ok(Answer::Started(run))
     }
 
     fn cancel_run(&mut self, cx: &mut Cx, id: RunId, by: Sender) -> Result<Answer, Refusal> {
-        let Some(run) = self.runs.get(&id).cloned() else {
-            return Err(unknown_run(id));
-        };
+        let Some(run) = self.runs.get(&id).cloned() else { return Err(unknown_run(id)) };
         match run.outcome {
             Some(RunOutcome::Cancelled) => {}
             Some(outcome) => {
-                return Err(Refusal::new(
-                    RefusalKind::Conflict,
-                    format!("run {id} ended already: {}", outcome.word()),
-                ));
+                return Err(Refusal::new(RefusalKind::Conflict, format!("run {id} ended already: {}", outcome.word())));
             }
             None => {
                 let why = Some(format!("cancelled by {by}"));
-                self.end_run(
-                    cx,
-                    id,
-                    RunEnd {
-                        outcome: RunOutcome::Cancelled,
-                        why,
-                        value: Value::Null,
-                    },
-                    true,
-                );
+                self.end_run(cx, id, RunEnd { outcome: RunOutcome::Cancelled, why, value: Value::Null }, true);
             }
         }
         let run = self.runs.get(&id).cloned().unwrap_or(run);
@@ -343,35 +259,25 @@ impl Fleet {
         key: Option<(Key, String)>,
     ) -> Result<(), Refusal> {
         if let Some(made) = self.used(sender, key.as_ref())? {
-            let Made::Worker(name) = made else {
-                return Err(key_conflict(key.as_ref()));
-            };
-            let worker = self.workers.get(&name).cloned().ok_or_else(|| {
-                Refusal::new(
-                    RefusalKind::Conflict,
-                    format!("worker {name} of this key is gone"),
-                )
-            })?;
+            let Made::Worker(name) = made else { return Err(key_conflict(key.as_ref())) };
+            let worker = self
+                .workers
+                .get(&name)
+                .cloned()
+                .ok_or_else(|| Refusal::new(RefusalKind::Conflict, format!("worker {name} of this key is gone")))?;
             cx.answer(ticket, Ok(Answer::Worker(worker)));
             return Ok(());
         }
         self.check_accepting()?;
         let team = self.need_team()?.clone();
-        let spec = team.roles.get(&role).ok_or_else(|| {
-            Refusal::unknown(
-                "role",
-                role.as_str(),
-                team.roles.keys().map(|name| name.as_str()),
-            )
-        })?;
+        let spec = team
+            .roles
+            .get(&role)
+            .ok_or_else(|| Refusal::unknown("role", role.as_str(), team.roles.keys().map(|name| name.as_str())))?;
         let profile = match profile {
             Some(name) if !spec.profiles.contains(&name) => {
                 let valid = spec.profiles.iter().map(|name| name.as_str());
-                return Err(Refusal::unknown(
-                    &format!("profile of role '{role}'"),
-                    name.as_str(),
-                    valid,
-                ));
+                return Err(Refusal::unknown(&format!("profile of role '{role}'"), name.as_str(), valid));
             }
             Some(name) => name,
             None => spec.profiles[0].clone(),
@@ -382,20 +288,10 @@ impl Fleet {
         Ok(())
     }
 
-    fn stop(
-        &mut self,
-        cx: &mut Cx,
-        name: &WorkerName,
-        kill: bool,
-        by: Sender,
-    ) -> Result<Answer, Refusal> {
-        let Some(worker) = self.workers.get(name).cloned() else {
-            return Err(self.unknown_worker(name));
-        };
+    fn stop(&mut self, cx: &mut Cx, name: &WorkerName, kill: bool, by: Sender) -> Result<Answer, Refusal> {
+        let Some(worker) = self.workers.get(name).cloned() else { return Err(self.unknown_worker(name)) };
         self.stop_worker(cx, name, kill, &format!("stopped by {by}"));
-        Ok(Answer::Worker(
-            self.workers.get(name).cloned().unwrap_or(worker),
-        ))
+        Ok(Answer::Worker(self.workers.get(name).cloned().unwrap_or(worker)))
     }
 
     // === checks ===
@@ -415,19 +311,15 @@ impl Fleet {
 
     fn check_accepting(&self) -> Result<(), Refusal> {
         match self.draining {
-            true => Err(Refusal::new(
-                RefusalKind::Unavailable,
-                "fleetd is shutting down and takes nothing new",
-            )
-            .hint("send it again when fleetd is back")),
+            true => Err(Refusal::new(RefusalKind::Unavailable, "fleetd is shutting down and takes nothing new")
+                .hint("send it again when fleetd is back")),
             false => Ok(()),
         }
     }
 
     fn need_team(&self) -> Result<&Arc<super::team::Team>, Refusal> {
         self.team.as_ref().ok_or_else(|| {
-            Refusal::new(RefusalKind::Unavailable, "no charter is loaded")
-                .hint("see fleetd charter check")
+            Refusal::new(RefusalKind::Unavailable, "no charter is loaded").hint("see fleetd charter check")
         })
     }
 
@@ -442,11 +334,7 @@ impl Fleet {
                 let team = self.need_team()?;
                 match team.roles.contains_key(name) {
                     true => Ok(name.clone()),
-                    false => Err(Refusal::unknown(
-                        "role",
-                        name.as_str(),
-                        team.roles.keys().map(|role| role.as_str()),
-                    )),
+                    false => Err(Refusal::unknown("role", name.as_str(), team.roles.keys().map(|role| role.as_str()))),
                 }
             }
         }
@@ -457,35 +345,25 @@ impl Fleet {
         match to {
             Address::Role(role) => role.clone(),
             // A worker that is gone took its waiting turns with it, so the name itself only serves a broken store.
-            Address::Worker(name) => self.workers.get(name).map_or_else(
-                || RoleName::from(name.as_str()),
-                |worker| worker.role.clone(),
-            ),
+            Address::Worker(name) => {
+                self.workers.get(name).map_or_else(|| RoleName::from(name.as_str()), |worker| worker.role.clone())
+            }
         }
     }
 
     pub(super) fn unknown_worker(&self, name: &WorkerName) -> Refusal {
-        Refusal::unknown(
-            "worker",
-            name.as_str(),
-            self.workers.keys().map(|worker| worker.as_str()),
-        )
+        Refusal::unknown("worker", name.as_str(), self.workers.keys().map(|worker| worker.as_str()))
     }
 
     // === keys ===
 
     fn used(&self, sender: Sender, key: Option<&(Key, String)>) -> Result<Option<Made>, Refusal> {
-        let Some((key, body)) = key else {
-            return Ok(None);
-        };
+        let Some((key, body)) = key else { return Ok(None) };
         match self.keys.get(&(sender, key.clone())) {
             Some(used) if used.body == *body => Ok(Some(used.made.clone())),
             Some(used) => Err(Refusal::new(
                 RefusalKind::KeyConflict,
-                format!(
-                    "the key '{key}' was used with another body, for {}",
-                    made_word(&used.made)
-                ),
+                format!("the key '{key}' was used with another body, for {}", made_word(&used.made)),
             )
             .hint("repeat a call with the same body, or take a new key")),
             None => Ok(None),
@@ -494,17 +372,8 @@ impl Fleet {
 
     fn use_key(&mut self, cx: &mut Cx, sender: Sender, key: Option<(Key, String)>, made: Made) {
         let Some((key, body)) = key else { return };
-        let used = Arc::new(KeyUse {
-            sender,
-            key: key.clone(),
-            body,
-            made,
-            at: cx.now,
-        });
-        self.at(
-            cx.now + self.limits.key_ttl,
-            Timer::Key(sender, key.clone()),
-        );
+        let used = Arc::new(KeyUse { sender, key: key.clone(), body, made, at: cx.now });
+        self.at(cx.now + self.limits.key_ttl, Timer::Key(sender, key.clone()));
         self.keys.insert((sender, key), used.clone());
         cx.record(Record::Key(used));
     }
@@ -524,10 +393,7 @@ fn made_word(made: &Made) -> String {
 
 fn key_conflict(key: Option<&(Key, String)>) -> Refusal {
     let key = key.map_or("", |(key, _)| key.as_str());
-    Refusal::new(
-        RefusalKind::KeyConflict,
-        format!("the key '{key}' was used for another kind of call"),
-    )
+    Refusal::new(RefusalKind::KeyConflict, format!("the key '{key}' was used for another kind of call"))
 }
 
 pub(super) fn event_of(turn: &Turn, at: super::time::Time, what: String) -> Event {
@@ -535,11 +401,5 @@ pub(super) fn event_of(turn: &Turn, at: super::time::Time, what: String) -> Even
         Sender::Run(run) => Some(run),
         Sender::Leader | Sender::Operator => None,
     };
-    Event {
-        at,
-        turn: Some(turn.id),
-        run,
-        worker: turn.worker.clone(),
-        what,
-    }
+    Event { at, turn: Some(turn.id), run, worker: turn.worker.clone(), what }
 }

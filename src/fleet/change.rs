@@ -10,22 +10,12 @@ use super::worker::{Worker, WorkerState};
 
 impl Fleet {
     pub(super) fn take_team(&mut self, cx: &mut Cx, team: Arc<Team>) {
-        if self
-            .team
-            .as_ref()
-            .is_some_and(|present| present.generation == team.generation)
-        {
+        if self.team.as_ref().is_some_and(|present| present.generation == team.generation) {
             return;
         }
         cx.record(Record::Generation(team.generation.number));
         let what = format!("charter generation {} in force", team.generation.number);
-        cx.event(Event {
-            at: cx.now,
-            turn: None,
-            run: None,
-            worker: None,
-            what,
-        });
+        cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
         self.team = Some(team);
         let workers: Vec<Arc<Worker>> = self.workers.values().cloned().collect();
         for worker in workers {
@@ -39,14 +29,7 @@ impl Fleet {
                 // A removed profile drains. Surplus by a lowered cap is decided again when the worker becomes free.
                 WorkerState::Busy if !self.is_planned(&worker) => {
                     let state = WorkerState::Draining;
-                    self.put_worker(
-                        cx,
-                        Worker {
-                            state,
-                            since: cx.now,
-                            ..(*worker).clone()
-                        },
-                    );
+                    self.put_worker(cx, Worker { state, since: cx.now, ..(*worker).clone() });
                 }
                 _ => {}
             }
@@ -55,10 +38,7 @@ impl Fleet {
 
     /// Returns whether the charter still has this worker's profile in its role.
     fn is_planned(&self, worker: &Worker) -> bool {
-        let role = self
-            .team
-            .as_ref()
-            .and_then(|team| team.roles.get(&worker.role));
+        let role = self.team.as_ref().and_then(|team| team.roles.get(&worker.role));
         role.is_some_and(|role| role.profiles.contains(&worker.profile.name))
     }
 
@@ -72,9 +52,7 @@ impl Fleet {
             let turn = worker.turn.and_then(|id| self.turns.get(&id));
             let order = match (&worker.state, worker.turn, turn) {
                 (WorkerState::Starting, _, _) => WorkEffect::Start(worker.clone()),
-                (_, Some(_), Some(turn)) if turn.state.is_in_flight() => {
-                    WorkEffect::Hand(worker.clone(), turn.clone())
-                }
+                (_, Some(_), Some(turn)) if turn.state.is_in_flight() => WorkEffect::Hand(worker.clone(), turn.clone()),
                 (_, Some(id), _) => WorkEffect::Interrupt(worker.clone(), id),
                 (WorkerState::Draining, None, _) => WorkEffect::Stop(worker.clone()),
                 _ => return None,

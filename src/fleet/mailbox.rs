@@ -24,17 +24,8 @@ impl Fleet {
     ) {
         let found = self.mail(sender, after, limit);
         match (&found, until) {
-            (Answer::Mail { messages, .. }, Some(until))
-                if messages.is_empty() && until > cx.now =>
-            {
-                self.wait(
-                    ticket,
-                    Wait {
-                        subject: Subject::Mail(sender),
-                        mail: Some((after, limit)),
-                    },
-                    until,
-                );
+            (Answer::Mail { messages, .. }, Some(until)) if messages.is_empty() && until > cx.now => {
+                self.wait(ticket, Wait { subject: Subject::Mail(sender), mail: Some((after, limit)) }, until);
             }
             _ => cx.answer(ticket, Ok(found)),
         }
@@ -42,20 +33,10 @@ impl Fleet {
 
     /// Returns what waits in a mailbox after a cursor, oldest first.
     pub(super) fn mail(&self, sender: Sender, after: Option<MessageId>, limit: usize) -> Answer {
-        let from = (
-            sender,
-            MessageId(after.map_or(0, |id| id.0.saturating_add(1))),
-        );
-        let mut rest = self
-            .messages
-            .range(from..)
-            .take_while(|((to, _), _)| *to == sender)
-            .map(|(_, message)| message);
+        let from = (sender, MessageId(after.map_or(0, |id| id.0.saturating_add(1))));
+        let mut rest = self.messages.range(from..).take_while(|((to, _), _)| *to == sender).map(|(_, message)| message);
         let messages: Vec<Arc<Message>> = rest.by_ref().take(limit).cloned().collect();
-        Answer::Mail {
-            messages,
-            more: rest.next().is_some(),
-        }
+        Answer::Mail { messages, more: rest.next().is_some() }
     }
 
     /// Answers everybody who polls a mailbox and has not seen all of it.
@@ -82,17 +63,13 @@ impl Fleet {
     }
 
     pub(super) fn ack(&mut self, cx: &mut Cx, sender: Sender, ids: Vec<MessageId>) -> Answer {
-        let (acked, unknown) = ids
-            .into_iter()
-            .partition(|id| self.collect(cx, sender, *id));
+        let (acked, unknown) = ids.into_iter().partition(|id| self.collect(cx, sender, *id));
         Answer::Acked { acked, unknown }
     }
 
     /// Takes a message out of its mailbox for good; what it was about is collected with it.
     pub(super) fn collect(&mut self, cx: &mut Cx, sender: Sender, id: MessageId) -> bool {
-        let Some(message) = self.drop_message(cx, sender, id) else {
-            return false;
-        };
+        let Some(message) = self.drop_message(cx, sender, id) else { return false };
         match &message.about {
             About::Reply(turn) => {
                 if let Some(turn) = self.turns.get(turn).cloned() {

@@ -30,31 +30,16 @@ impl Queue {
         if !self.lanes.contains_key(&sender) {
             self.rotation.push_back(sender);
         }
-        self.lanes
-            .entry(sender)
-            .or_default()
-            .entry(to)
-            .or_default()
-            .insert(id);
+        self.lanes.entry(sender).or_default().entry(to).or_default().insert(id);
     }
 
     /// Returns the next turn whose address can be served now, in fair order.
     pub fn next(&self, can_serve: impl Fn(&Address) -> bool) -> Option<TurnId> {
-        let urgent = self
-            .urgent
-            .iter()
-            .find(|(_, (_, to))| can_serve(to))
-            .map(|(id, _)| *id);
+        let urgent = self.urgent.iter().find(|(_, (_, to))| can_serve(to)).map(|(id, _)| *id);
         urgent.or_else(|| {
             self.rotation.iter().find_map(|sender| {
-                let heads = self
-                    .lanes
-                    .get(sender)?
-                    .iter()
-                    .filter(|(to, _)| can_serve(to));
-                heads
-                    .filter_map(|(_, turns)| turns.get_min().copied())
-                    .min()
+                let heads = self.lanes.get(sender)?.iter().filter(|(to, _)| can_serve(to));
+                heads.filter_map(|(_, turns)| turns.get_min().copied()).min()
             })
         })
     }
@@ -74,9 +59,7 @@ impl Queue {
         if self.urgent.remove(&id).is_some() {
             return;
         }
-        let Some(lane) = self.lanes.get_mut(&sender) else {
-            return;
-        };
+        let Some(lane) = self.lanes.get_mut(&sender) else { return };
         if let Some(turns) = lane.get_mut(to) {
             turns.remove(&id);
             if turns.is_empty() {
@@ -91,13 +74,7 @@ impl Queue {
 
     /// Returns how many turns wait.
     pub fn len(&self) -> usize {
-        self.urgent.len()
-            + self
-                .lanes
-                .values()
-                .flat_map(OrdMap::values)
-                .map(OrdSet::len)
-                .sum::<usize>()
+        self.urgent.len() + self.lanes.values().flat_map(OrdMap::values).map(OrdSet::len).sum::<usize>()
     }
 
     /// Returns whether nothing waits.
@@ -108,44 +85,25 @@ impl Queue {
     /// Returns how many turns wait that no run keeps: the ones that `max_waiting` counts.
     pub fn len_without_runs(&self) -> usize {
         let of_callers = |sender: &Sender| !matches!(sender, Sender::Run(_));
-        let urgent = self
-            .urgent
-            .values()
-            .filter(|(sender, _)| of_callers(sender))
-            .count();
+        let urgent = self.urgent.values().filter(|(sender, _)| of_callers(sender)).count();
         let lanes = self.lanes.iter().filter(|(sender, _)| of_callers(sender));
-        urgent
-            + lanes
-                .flat_map(|(_, lane)| lane.values())
-                .map(OrdSet::len)
-                .sum::<usize>()
+        urgent + lanes.flat_map(|(_, lane)| lane.values()).map(OrdSet::len).sum::<usize>()
     }
 
     /// Returns how many turns of the same sender go before this one; 0 = it is the sender's next.
     pub fn ahead(&self, id: TurnId, sender: Sender) -> usize {
         if self.urgent.contains_key(&id) {
-            return self
-                .urgent
-                .iter()
-                .take_while(|(other, _)| **other < id)
-                .count();
+            return self.urgent.iter().take_while(|(other, _)| **other < id).count();
         }
-        let lane = self
-            .lanes
-            .get(&sender)
-            .map(|lane| lane.values().map(|turns| turns.range(..id).count()).sum());
+        let lane = self.lanes.get(&sender).map(|lane| lane.values().map(|turns| turns.range(..id).count()).sum());
         self.urgent.len() + lane.unwrap_or(0)
     }
 
     /// Returns every waiting turn's id with its sender and address, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (TurnId, Sender, &Address)> {
-        let urgent = self
-            .urgent
-            .iter()
-            .map(|(id, (sender, to))| (*id, *sender, to));
+        let urgent = self.urgent.iter().map(|(id, (sender, to))| (*id, *sender, to));
         let lanes = self.lanes.iter().flat_map(|(sender, lane)| {
-            lane.iter()
-                .flat_map(move |(to, turns)| turns.iter().map(move |id| (*id, *sender, to)))
+            lane.iter().flat_map(move |(to, turns)| turns.iter().map(move |id| (*id, *sender, to)))
         });
         urgent.chain(lanes)
     }
@@ -163,10 +121,7 @@ mod tests {
     fn drain(queue: &mut Queue, turns: &[(u64, Sender)]) -> Vec<u64> {
         let mut order = Vec::new();
         while let Some(id) = queue.next(|_| true) {
-            let (_, sender) = turns
-                .iter()
-                .find(|(n, _)| *n == id.0)
-                .expect("only what was pushed");
+            let (_, sender) = turns.iter().find(|(n, _)| *n == id.0).expect("only what was pushed");
             queue.serve(id, *sender, &role());
             order.push(id.0);
         }
@@ -189,11 +144,7 @@ mod tests {
 
     #[test]
     fn urgent_turns_go_first_and_do_not_cost_their_sender_its_place() {
-        let turns = [
-            (1, Sender::Operator),
-            (2, Sender::Leader),
-            (3, Sender::Operator),
-        ];
+        let turns = [(1, Sender::Operator), (2, Sender::Leader), (3, Sender::Operator)];
         let mut queue = Queue::default();
         queue.push(TurnId(1), Sender::Operator, role(), false);
         queue.push(TurnId(2), Sender::Leader, role(), false);

@@ -16,17 +16,10 @@ impl Fleet {
         for worker in saved.workers {
             if worker.state != WorkerState::Gone {
                 let idle = worker.since + worker.profile.idle_ttl.unwrap_or(fleet.limits.idle_ttl);
-                match (
-                    worker.elastic && worker.is_free(),
-                    &worker.state,
-                    worker.turn,
-                ) {
+                match (worker.elastic && worker.is_free(), &worker.state, worker.turn) {
                     (true, _, _) => fleet.at(idle, Timer::Idle(worker.name.clone())),
                     (_, WorkerState::Clearing | WorkerState::Draining, Some(turn)) => {
-                        fleet.at(
-                            worker.since + fleet.limits.grace,
-                            Timer::Grace(worker.name.clone(), turn),
-                        );
+                        fleet.at(worker.since + fleet.limits.grace, Timer::Grace(worker.name.clone(), turn));
                     }
                     _ => {}
                 }
@@ -35,10 +28,8 @@ impl Fleet {
         }
         for turn in saved.turns {
             if !turn.state.is_settled() {
-                for (at, timer) in [
-                    (turn.deadline, Timer::Deadline(turn.id)),
-                    (turn.timeout, Timer::Timeout(turn.id)),
-                ] {
+                for (at, timer) in [(turn.deadline, Timer::Deadline(turn.id)), (turn.timeout, Timer::Timeout(turn.id))]
+                {
                     if let Some(at) = at {
                         fleet.at(at, timer);
                     }
@@ -50,9 +41,7 @@ impl Fleet {
             if let (Some(until), None) = (step.until, step.seq) {
                 fleet.at(until, Timer::Sleep(step.run, step.path.clone()));
             }
-            fleet
-                .steps
-                .insert((step.run, step.path.clone()), Arc::new(step));
+            fleet.steps.insert((step.run, step.path.clone()), Arc::new(step));
         }
         for run in saved.runs {
             if let (Some(at), None) = (run.deadline, run.outcome) {
@@ -62,51 +51,31 @@ impl Fleet {
         }
         for message in saved.messages {
             if message.shown {
-                fleet.at(
-                    message.at + fleet.limits.key_ttl,
-                    Timer::Shown(message.to, message.id),
-                );
+                fleet.at(message.at + fleet.limits.key_ttl, Timer::Shown(message.to, message.id));
             }
-            fleet
-                .messages
-                .insert((message.to, message.id), Arc::new(message));
+            fleet.messages.insert((message.to, message.id), Arc::new(message));
         }
         for used in saved.keys {
-            fleet.at(
-                used.at + fleet.limits.key_ttl,
-                Timer::Key(used.sender, used.key.clone()),
-            );
-            fleet
-                .keys
-                .insert((used.sender, used.key.clone()), Arc::new(used));
+            fleet.at(used.at + fleet.limits.key_ttl, Timer::Key(used.sender, used.key.clone()));
+            fleet.keys.insert((used.sender, used.key.clone()), Arc::new(used));
         }
-        fleet.questions = saved
-            .questions
-            .into_iter()
-            .map(|question| (question.id, Arc::new(question)))
-            .collect();
+        fleet.questions = saved.questions.into_iter().map(|question| (question.id, Arc::new(question))).collect();
         fleet.notes = saved.notes.into_iter().collect();
+        for (role, until) in saved.parked {
+            fleet.at(until, Timer::Unpark(role.clone()));
+            fleet.parked.insert(role, until);
+        }
         fleet.requeue();
         fleet
     }
 
     /// Fills the queues from the turns that wait.
     fn requeue(&mut self) {
-        let waiting: Vec<_> = self
-            .turns
-            .values()
-            .filter(|turn| turn.state == TurnState::Queued)
-            .cloned()
-            .collect();
+        let waiting: Vec<_> = self.turns.values().filter(|turn| turn.state == TurnState::Queued).cloned().collect();
         for turn in waiting {
             let urgent = turn.priority == Priority::Now;
             let queue = self.queue_of(&turn.to);
-            self.queues.entry(queue).or_default().push(
-                turn.id,
-                turn.sender,
-                turn.to.clone(),
-                urgent,
-            );
+            self.queues.entry(queue).or_default().push(turn.id, turn.sender, turn.to.clone(), urgent);
         }
     }
 }

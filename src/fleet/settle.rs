@@ -19,46 +19,28 @@ impl Fleet {
     /// Ends a turn from outside: a deadline, a cancel, the end of its run. A worker that has it is interrupted and
     /// takes nothing new before it was seen idle.
     pub(super) fn end_turn(&mut self, cx: &mut Cx, id: TurnId, finish: Finish) {
-        let Some(turn) = self.turns.get(&id).cloned() else {
-            return;
-        };
+        let Some(turn) = self.turns.get(&id).cloned() else { return };
         if turn.state.is_settled() {
             return;
         }
         if turn.state.is_in_flight()
-            && let Some(worker) = turn
-                .worker
-                .as_ref()
-                .and_then(|name| self.workers.get(name))
-                .cloned()
+            && let Some(worker) = turn.worker.as_ref().and_then(|name| self.workers.get(name)).cloned()
             && worker.turn == Some(id)
         {
             let state = match worker.state {
                 WorkerState::Draining => WorkerState::Draining,
                 _ => WorkerState::Clearing,
             };
-            let worker = self.put_worker(
-                cx,
-                Worker {
-                    state,
-                    since: cx.now,
-                    ..(*worker).clone()
-                },
-            );
+            let worker = self.put_worker(cx, Worker { state, since: cx.now, ..(*worker).clone() });
             cx.effect(Effect::Work(WorkEffect::Interrupt(worker.clone(), id)));
-            self.at(
-                cx.now + self.limits.grace,
-                Timer::Grace(worker.name.clone(), id),
-            );
+            self.at(cx.now + self.limits.grace, Timer::Grace(worker.name.clone(), id));
         }
         self.settle(cx, id, finish);
     }
 
     /// Settles a turn. What comes later for the same turn changes nothing.
     pub(super) fn settle(&mut self, cx: &mut Cx, id: TurnId, finish: Finish) {
-        let Some(turn) = self.turns.get(&id).cloned() else {
-            return;
-        };
+        let Some(turn) = self.turns.get(&id).cloned() else { return };
         if turn.state.is_settled() {
             return;
         }
@@ -77,12 +59,10 @@ impl Fleet {
         turn.why = finish.why.clone();
         turn.enter(TurnState::Settled, cx.now, Some(note.clone()));
         cx.event(event_of(&turn, cx.now, format!("settled as {note}")));
-        if matches!(
-            finish.outcome,
-            Outcome::Failed | Outcome::TimedOut | Outcome::Lost
-        ) {
+        if matches!(finish.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Lost) {
             self.note_failure(cx, &turn);
         }
+        self.tell_turn_settled(cx, &turn, finish.outcome);
         if turn.step.is_some() {
             return self.settle_step_turn(cx, turn, finish);
         }
@@ -92,16 +72,7 @@ impl Fleet {
         let turn = self.put_turn(cx, turn);
         cx.record(Record::Envelope(envelope.clone()));
         let about = About::Reply(id);
-        self.put_message(
-            cx,
-            Message {
-                id: message,
-                to: turn.sender,
-                at: cx.now,
-                about,
-                shown: false,
-            },
-        );
+        self.put_message(cx, Message { id: message, to: turn.sender, at: cx.now, about, shown: false });
         if self.tell_settled(cx, id, &envelope) {
             self.show(cx, turn.sender, Some(message));
         } else {
@@ -111,16 +82,10 @@ impl Fleet {
 
     /// The turn of a run's step: its end answers the step, or a new turn tries again.
     fn settle_step_turn(&mut self, cx: &mut Cx, mut turn: Turn, finish: Finish) {
-        let Some(step) = turn.step.clone() else {
-            return;
-        };
+        let Some(step) = turn.step.clone() else { return };
         let outcome = finish.outcome;
         let envelope = Arc::new(self.envelope(&turn, finish, cx));
-        turn.enter(
-            TurnState::Collected,
-            cx.now,
-            Some(format!("by run {}", step.run)),
-        );
+        turn.enter(TurnState::Collected, cx.now, Some(format!("by run {}", step.run)));
         cx.record(Record::Envelope(envelope.clone()));
         let turn = self.put_turn(cx, turn);
         self.tell_settled(cx, turn.id, &envelope);
@@ -173,11 +138,7 @@ impl Fleet {
 
     fn note_failure(&mut self, cx: &Cx, turn: &Turn) {
         const KEPT: usize = 1_000;
-        if let Some(worker) = turn
-            .worker
-            .as_ref()
-            .and_then(|name: &WorkerName| self.workers.get(name))
-        {
+        if let Some(worker) = turn.worker.as_ref().and_then(|name: &WorkerName| self.workers.get(name)) {
             self.failures.push_back((cx.now, worker.role.clone()));
             if self.failures.len() > KEPT {
                 self.failures.pop_front();
@@ -188,16 +149,7 @@ impl Fleet {
     /// Lays a message into the mailbox of a caller and wakes whoever polls it.
     pub(super) fn post(&mut self, cx: &mut Cx, to: Sender, about: About) -> MessageId {
         let id = MessageId(self.fresh());
-        self.put_message(
-            cx,
-            Message {
-                id,
-                to,
-                at: cx.now,
-                about,
-                shown: false,
-            },
-        );
+        self.put_message(cx, Message { id, to, at: cx.now, about, shown: false });
         self.tell_mail(cx, to);
         id
     }

@@ -9,9 +9,7 @@ use imbl::{OrdMap, OrdSet, Vector};
 use serde_json::Value;
 
 use super::caller::Sender;
-use super::ids::{
-    Key, MessageId, QuestionId, RoleName, RunId, StepPath, Ticket, TurnId, WorkerName,
-};
+use super::ids::{Key, MessageId, QuestionId, RoleName, RunId, StepPath, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Effect, Input, Step};
 use super::mail::{Message, Question};
 use super::queue::Queue;
@@ -76,6 +74,8 @@ pub struct Fleet {
     pub(super) waits: OrdMap<Ticket, Wait>,
     pub(super) watched: OrdSet<(Subject, Ticket)>,
     pub(super) timers: OrdSet<(Time, Timer)>,
+    pub(super) parked: OrdMap<RoleName, Time>,
+    pub(super) acted: Vector<Time>,
     pub(super) failures: Vector<(Time, RoleName)>,
     pub(super) draining: bool,
 }
@@ -124,6 +124,8 @@ impl Fleet {
             waits: OrdMap::new(),
             watched: OrdSet::new(),
             timers: OrdSet::new(),
+            parked: OrdMap::new(),
+            acted: Vector::new(),
             failures: Vector::new(),
             draining: false,
         }
@@ -131,22 +133,16 @@ impl Fleet {
 
     /// Takes one input at one moment and returns what must be stored, and what may be done and told after that.
     pub fn step(&mut self, now: Time, input: Input) -> Step {
-        let mut cx = Cx {
-            now,
-            out: Step::default(),
-        };
+        let mut cx = Cx { now, out: Step::default() };
         let next = self.next;
         self.fire_timers(&mut cx);
         match input {
-            Input::Call {
-                ticket,
-                caller,
-                call,
-            } => self.call(&mut cx, ticket, &caller, call),
+            Input::Call { ticket, caller, call } => self.call(&mut cx, ticket, &caller, call),
             Input::Leave(ticket) => self.leave(ticket),
             Input::Seen(sighting) => self.seen(&mut cx, sighting),
             Input::Team(team) => self.take_team(&mut cx, team),
             Input::Run(input) => self.run_input(&mut cx, input),
+            Input::Act(action) => self.act(&mut cx, action),
             Input::Tick => {}
             Input::Drain => self.draining = true,
         }
@@ -198,8 +194,7 @@ impl Fleet {
 
     pub(super) fn put_step(&mut self, cx: &mut Cx, step: RunStep) -> Arc<RunStep> {
         let step = Arc::new(step);
-        self.steps
-            .insert((step.run, step.path.clone()), step.clone());
+        self.steps.insert((step.run, step.path.clone()), step.clone());
         cx.record(Record::Step(step.clone()));
         step
     }
@@ -220,18 +215,12 @@ impl Fleet {
 
     pub(super) fn put_message(&mut self, cx: &mut Cx, message: Message) -> Arc<Message> {
         let message = Arc::new(message);
-        self.messages
-            .insert((message.to, message.id), message.clone());
+        self.messages.insert((message.to, message.id), message.clone());
         cx.record(Record::Message(message.clone()));
         message
     }
 
-    pub(super) fn drop_message(
-        &mut self,
-        cx: &mut Cx,
-        to: Sender,
-        id: MessageId,
-    ) -> Option<Arc<Message>> {
+    pub(super) fn drop_message(&mut self, cx: &mut Cx, to: Sender, id: MessageId) -> Option<Arc<Message>> {
         let message = self.messages.remove(&(to, id))?;
         cx.record(Record::MessageGone(id));
         Some(message)

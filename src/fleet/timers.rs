@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::caller::Sender;
 use super::envelope::Finish;
-use super::ids::{Key, MessageId, RunId, StepPath, Ticket, TurnId, WorkerName};
+use super::ids::{Key, MessageId, RoleName, RunId, StepPath, Ticket, TurnId, WorkerName};
 use super::input::{Effect, WorkEffect};
 use super::record::Record;
 use super::run::{RunEnd, RunOutcome};
@@ -31,6 +31,8 @@ pub enum Timer {
     Idle(WorkerName),
     /// An interrupted worker should be idle by now.
     Grace(WorkerName, TurnId),
+    /// A parked role may go on.
+    Unpark(RoleName),
     /// A key is too old.
     Key(Sender, Key),
     /// A reply that was shown and never acknowledged is too old.
@@ -55,11 +57,7 @@ impl Fleet {
     fn fire(&mut self, cx: &mut Cx, timer: Timer) {
         match timer {
             Timer::Deadline(id) => {
-                let Some(turn) = self
-                    .turns
-                    .get(&id)
-                    .filter(|turn| turn.deadline.is_some_and(|at| at <= cx.now))
-                else {
+                let Some(turn) = self.turns.get(&id).filter(|turn| turn.deadline.is_some_and(|at| at <= cx.now)) else {
                     return;
                 };
                 let span = turn.deadline.unwrap_or_default().since(turn.accepted);
@@ -67,11 +65,7 @@ impl Fleet {
                 self.end_turn(cx, id, Finish::without_reply(Outcome::TimedOut, why));
             }
             Timer::Timeout(id) => {
-                if self
-                    .turns
-                    .get(&id)
-                    .is_some_and(|turn| turn.timeout.is_some_and(|at| at <= cx.now))
-                {
+                if self.turns.get(&id).is_some_and(|turn| turn.timeout.is_some_and(|at| at <= cx.now)) {
                     let why = "its profile's timeout passed and its process did not end";
                     self.end_turn(cx, id, Finish::without_reply(Outcome::TimedOut, why));
                 }
@@ -79,26 +73,16 @@ impl Fleet {
             Timer::Wait(ticket) => self.wait_over(cx, ticket),
             Timer::Sleep(run, path) => self.wake_step(cx, run, &path),
             Timer::RunDeadline(id) => {
-                let Some(run) = self
-                    .runs
-                    .get(&id)
-                    .filter(|run| run.deadline.is_some_and(|at| at <= cx.now))
-                else {
+                let Some(run) = self.runs.get(&id).filter(|run| run.deadline.is_some_and(|at| at <= cx.now)) else {
                     return;
                 };
                 let span = run.deadline.unwrap_or_default().since(run.started);
                 let why = Some(format!("not ended within {span}"));
-                let end = RunEnd {
-                    outcome: RunOutcome::TimedOut,
-                    why,
-                    value: serde_json::Value::Null,
-                };
+                let end = RunEnd { outcome: RunOutcome::TimedOut, why, value: serde_json::Value::Null };
                 self.end_run(cx, id, end, true);
             }
             Timer::Idle(name) => {
-                let Some(worker) = self.workers.get(&name).cloned() else {
-                    return;
-                };
+                let Some(worker) = self.workers.get(&name).cloned() else { return };
                 let due = worker.since + worker.profile.idle_ttl.unwrap_or(self.limits.idle_ttl);
                 if worker.elastic && worker.is_free() {
                     if due <= cx.now {
@@ -109,31 +93,22 @@ impl Fleet {
                 }
             }
             Timer::Grace(name, turn) => {
-                let Some(worker) = self.workers.get(&name) else {
-                    return;
-                };
+                let Some(worker) = self.workers.get(&name) else { return };
                 if worker.state == WorkerState::Clearing && worker.turn == Some(turn) {
                     cx.effect(Effect::Work(WorkEffect::Stop(Arc::clone(worker))));
                     self.at(cx.now + self.limits.grace, Timer::Grace(name, turn));
                 }
             }
+            Timer::Unpark(role) => self.unpark(cx, role),
             Timer::Key(sender, key) => {
                 let ttl = self.limits.key_ttl;
-                if self
-                    .keys
-                    .get(&(sender, key.clone()))
-                    .is_some_and(|used| used.at + ttl <= cx.now)
-                {
+                if self.keys.get(&(sender, key.clone())).is_some_and(|used| used.at + ttl <= cx.now) {
                     self.keys.remove(&(sender, key.clone()));
                     cx.record(Record::KeyGone(sender, key));
                 }
             }
             Timer::Shown(sender, id) => {
-                if self
-                    .messages
-                    .get(&(sender, id))
-                    .is_some_and(|message| message.shown)
-                {
+                if self.messages.get(&(sender, id)).is_some_and(|message| message.shown) {
                     self.collect(cx, sender, id);
                 }
             }

@@ -165,13 +165,9 @@ impl Fleet {
     /// Returns a turn as people are shown it.
     pub fn view_turn(&self, turn: &Turn, now: Time) -> TurnView {
         TurnView {
-            waits: self.why_it_waits(turn),
+            waits: self.why_it_waits(turn, now),
             ahead: (turn.state == TurnState::Queued)
-                .then(|| {
-                    self.role_of(&turn.to)
-                        .ok()
-                        .and_then(|role| self.queues.get(&role))
-                })
+                .then(|| self.role_of(&turn.to).ok().and_then(|role| self.queues.get(&role)))
                 .flatten()
                 .map(|queue| queue.ahead(turn.id, turn.sender)),
             age_ms: now.since(turn.since()).0,
@@ -180,28 +176,24 @@ impl Fleet {
     }
 
     /// Returns why a turn is not going on.
-    pub fn why_it_waits(&self, turn: &Turn) -> Option<String> {
+    pub fn why_it_waits(&self, turn: &Turn, now: Time) -> Option<String> {
         match turn.state {
             TurnState::Asking => Some("asks a question".to_string()),
-            TurnState::Queued => Some(self.why_queued(turn)),
+            TurnState::Queued => Some(self.why_queued(turn, now)),
             _ => None,
         }
     }
 
-    fn why_queued(&self, turn: &Turn) -> String {
+    fn why_queued(&self, turn: &Turn, now: Time) -> String {
         if self.draining {
             return "draining: fleetd is shutting down".to_string();
         }
-        let Some(team) = &self.team else {
-            return "no charter is loaded".to_string();
-        };
+        let Some(team) = &self.team else { return "no charter is loaded".to_string() };
         let role = match self.role_of(&turn.to) {
             Ok(role) => role,
             Err(refusal) => return refusal.message,
         };
-        let Some(spec) = team.roles.get(&role) else {
-            return format!("role '{role}' is not in the charter any more");
-        };
+        let Some(spec) = team.roles.get(&role) else { return format!("role '{role}' is not in the charter any more") };
         if let Address::Worker(name) = &turn.to
             && let Some(worker) = self.workers.get(name).filter(|worker| !worker.is_free())
         {
@@ -210,34 +202,24 @@ impl Fleet {
                 None => format!("{}: {name}", worker.state.word()),
             };
         }
-        let busy = self
-            .of_role(&role)
-            .filter(|worker| worker.is_occupied())
-            .count();
+        if let Some(until) = self.parked.get(&role) {
+            return format!("parked: '{role}' goes on in {}", until.since(now));
+        }
+        let busy = self.of_role(&role).filter(|worker| worker.is_occupied()).count();
         if busy >= spec.max_busy as usize {
-            return format!(
-                "cap: {busy} of {} workers of '{role}' are busy",
-                spec.max_busy
-            );
+            return format!("cap: {busy} of {} workers of '{role}' are busy", spec.max_busy);
         }
         match self.of_role(&role).next() {
-            None if !self.may_grow(team, &role) => {
-                format!("no worker of '{role}' lives; spawn one")
-            }
+            None if !self.may_grow(team, &role) => format!("no worker of '{role}' lives; spawn one"),
             _ => format!("starting: no free worker of '{role}'"),
         }
     }
 
     /// Returns the load of every role, as rubrics see it.
     pub fn load(&self, now: Time) -> TeamLoad {
-        let Some(team) = &self.team else {
-            return TeamLoad::default();
-        };
+        let Some(team) = &self.team else { return TeamLoad::default() };
         let load = |role: &RoleName, spec: &super::team::Role| {
-            let busy = self
-                .of_role(role)
-                .filter(|worker| worker.is_occupied())
-                .count() as u32;
+            let busy = self.of_role(role).filter(|worker| worker.is_occupied()).count() as u32;
             let recent = |(at, of): &&(Time, RoleName)| *of == *role && now.since(*at) <= RECENT;
             RoleLoad {
                 max_busy: spec.max_busy,
@@ -249,13 +231,7 @@ impl Fleet {
                 recent_failures: self.failures.iter().filter(recent).count() as u32,
             }
         };
-        TeamLoad {
-            roles: team
-                .roles
-                .iter()
-                .map(|(name, spec)| (name.clone(), load(name, spec)))
-                .collect(),
-        }
+        TeamLoad { roles: team.roles.iter().map(|(name, spec)| (name.clone(), load(name, spec))).collect() }
     }
 
     /// Returns everybody, with workers in the stable order of role and number.
@@ -268,18 +244,8 @@ impl Fleet {
             profiles: role.profiles.clone(),
             load: load.remove(&role.name).unwrap_or_default(),
         });
-        let mut workers: Vec<WorkerView> = self
-            .workers
-            .values()
-            .map(|worker| view_worker(worker, now))
-            .collect();
-        workers.sort_by_key(|worker| {
-            (
-                worker.role.clone(),
-                number(&worker.name),
-                worker.name.clone(),
-            )
-        });
+        let mut workers: Vec<WorkerView> = self.workers.values().map(|worker| view_worker(worker, now)).collect();
+        workers.sort_by_key(|worker| (worker.role.clone(), number(&worker.name), worker.name.clone()));
         let mut mail = std::collections::BTreeMap::new();
         for message in self.messages.values() {
             *mail.entry(message.to.to_string()).or_insert(0) += 1;
@@ -288,16 +254,8 @@ impl Fleet {
             generation: self.generation(),
             roles: roles.collect(),
             workers,
-            open_turns: self
-                .turns
-                .values()
-                .filter(|turn| !turn.state.is_settled())
-                .count(),
-            open_runs: self
-                .runs
-                .values()
-                .filter(|run| run.outcome.is_none())
-                .count(),
+            open_turns: self.turns.values().filter(|turn| !turn.state.is_settled()).count(),
+            open_runs: self.runs.values().filter(|run| run.outcome.is_none()).count(),
             mail,
         }
     }
@@ -305,31 +263,16 @@ impl Fleet {
     /// Returns a question as people are shown it.
     pub fn view_question(&self, question: &Question) -> QuestionView {
         let (turn, run) = match &question.asker {
-            Asker::Turn(id) => (
-                Some(*id),
-                self.turns
-                    .get(id)
-                    .and_then(|turn| turn.step.as_ref())
-                    .map(|step| step.run),
-            ),
+            Asker::Turn(id) => (Some(*id), self.turns.get(id).and_then(|turn| turn.step.as_ref()).map(|step| step.run)),
             Asker::Step { run, .. } => (None, Some(*run)),
         };
-        QuestionView {
-            question: question.id,
-            turn,
-            run,
-            text: question.text.clone(),
-            at: question.at,
-        }
+        QuestionView { question: question.id, turn, run, text: question.text.clone(), at: question.at }
     }
 
     /// Returns the unanswered questions of a run and of its turns.
     pub fn questions_of_run(&self, run: RunId) -> Vec<QuestionView> {
         let questions = self.open_questions(&super::waits::Subject::Run(run));
-        questions
-            .iter()
-            .map(|question| self.view_question(question))
-            .collect()
+        questions.iter().map(|question| self.view_question(question)).collect()
     }
 }
 
@@ -355,9 +298,5 @@ pub fn view_worker(worker: &Worker, now: Time) -> WorkerView {
 }
 
 fn number(name: &WorkerName) -> u64 {
-    name.as_str()
-        .rsplit('-')
-        .next()
-        .and_then(|digits| digits.parse().ok())
-        .unwrap_or(0)
+    name.as_str().rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }

@@ -53,12 +53,8 @@ impl Fleet {
     /// Ends all waits for a subject and returns their tickets, in the order in which they came.
     pub(super) fn end_waits(&mut self, subject: &Subject) -> Vec<Ticket> {
         let first = (subject.clone(), Ticket(0));
-        let tickets: Vec<Ticket> = self
-            .watched
-            .range(first..)
-            .take_while(|(of, _)| of == subject)
-            .map(|(_, ticket)| *ticket)
-            .collect();
+        let tickets: Vec<Ticket> =
+            self.watched.range(first..).take_while(|(of, _)| of == subject).map(|(_, ticket)| *ticket).collect();
         for ticket in &tickets {
             self.leave(*ticket);
         }
@@ -66,44 +62,26 @@ impl Fleet {
     }
 
     pub(super) fn is_watched(&self, subject: &Subject) -> bool {
-        self.watched
-            .range((subject.clone(), Ticket(0))..)
-            .next()
-            .is_some_and(|(of, _)| of == subject)
+        self.watched.range((subject.clone(), Ticket(0))..).next().is_some_and(|(of, _)| of == subject)
     }
 
     pub(super) fn wait_over(&mut self, cx: &mut Cx, ticket: Ticket) {
-        let Some(wait) = self.waits.get(&ticket).cloned() else {
-            return;
-        };
+        let Some(wait) = self.waits.get(&ticket).cloned() else { return };
         self.leave(ticket);
-        let gone = || {
-            Err(Refusal::new(
-                super::refusal::RefusalKind::Conflict,
-                "what was waited for is gone",
-            ))
-        };
+        let gone = || Err(Refusal::new(super::refusal::RefusalKind::Conflict, "what was waited for is gone"));
         let answer = match &wait.subject {
-            Subject::Turn(id) => self
-                .turns
-                .get(id)
-                .map_or_else(gone, |turn| Ok(self.open_turn(turn.id))),
-            Subject::Run(id) => self
-                .runs
-                .get(id)
-                .map_or_else(gone, |run| Ok(self.open_run(run.id))),
+            Subject::Turn(id) => self.turns.get(id).map_or_else(gone, |turn| Ok(self.open_turn(turn.id))),
+            Subject::Run(id) => self.runs.get(id).map_or_else(gone, |run| Ok(self.open_run(run.id))),
             Subject::Mail(sender) => {
                 let (after, limit) = wait.mail.unwrap_or((None, 1));
                 Ok(self.mail(*sender, after, limit))
             }
-            Subject::Worker(name) => self
-                .workers
-                .get(name)
-                .map_or_else(gone, |worker| Ok(Answer::Worker(worker.clone()))),
-            Subject::Question(id) => self
-                .questions
-                .get(id)
-                .map_or_else(gone, |question| Ok(Answer::Unanswered(question.clone()))),
+            Subject::Worker(name) => {
+                self.workers.get(name).map_or_else(gone, |worker| Ok(Answer::Worker(worker.clone())))
+            }
+            Subject::Question(id) => {
+                self.questions.get(id).map_or_else(gone, |question| Ok(Answer::Unanswered(question.clone())))
+            }
         };
         cx.answer(ticket, answer);
     }
@@ -120,14 +98,7 @@ impl Fleet {
             let answer = self.open_turn(id);
             cx.answer(ticket, Ok(answer));
         } else {
-            self.wait(
-                ticket,
-                Wait {
-                    subject: Subject::Turn(id),
-                    mail: None,
-                },
-                until,
-            );
+            self.wait(ticket, Wait { subject: Subject::Turn(id), mail: None }, until);
         }
     }
 
@@ -143,31 +114,16 @@ impl Fleet {
             let answer = self.open_run(id);
             cx.answer(ticket, Ok(answer));
         } else {
-            self.wait(
-                ticket,
-                Wait {
-                    subject: Subject::Run(id),
-                    mail: None,
-                },
-                until,
-            );
+            self.wait(ticket, Wait { subject: Subject::Run(id), mail: None }, until);
         }
     }
 
     /// Tells everybody who waits for a turn that it has ended; returns whether anybody did.
-    pub(super) fn tell_settled(
-        &mut self,
-        cx: &mut Cx,
-        id: TurnId,
-        envelope: &Arc<Envelope>,
-    ) -> bool {
+    pub(super) fn tell_settled(&mut self, cx: &mut Cx, id: TurnId, envelope: &Arc<Envelope>) -> bool {
         let tickets = self.end_waits(&Subject::Turn(id));
         if let Some(turn) = self.turns.get(&id) {
             for ticket in &tickets {
-                cx.answer(
-                    *ticket,
-                    Ok(Answer::Settled(turn.clone(), Some(envelope.clone()))),
-                );
+                cx.answer(*ticket, Ok(Answer::Settled(turn.clone(), Some(envelope.clone()))));
             }
         }
         !tickets.is_empty()
@@ -190,17 +146,12 @@ impl Fleet {
         let asks = |question: &Question| match (&question.asker, subject) {
             (super::mail::Asker::Turn(turn), Subject::Turn(id)) => turn == id,
             (super::mail::Asker::Step { run, .. }, Subject::Run(id)) => run == id,
-            (super::mail::Asker::Turn(turn), Subject::Run(id)) => self
-                .turns
-                .get(turn)
-                .is_some_and(|turn| turn.sender == Sender::Run(*id)),
+            (super::mail::Asker::Turn(turn), Subject::Run(id)) => {
+                self.turns.get(turn).is_some_and(|turn| turn.sender == Sender::Run(*id))
+            }
             _ => false,
         };
-        self.questions
-            .values()
-            .filter(|question| question.answer.is_none() && asks(question))
-            .cloned()
-            .collect()
+        self.questions.values().filter(|question| question.answer.is_none() && asks(question)).cloned().collect()
     }
 
     fn open_turn(&self, id: TurnId) -> Answer {
@@ -222,17 +173,8 @@ impl Fleet {
     /// Marks a message as shown to a caller that waited for it.
     pub(super) fn show(&mut self, cx: &mut Cx, to: Sender, message: Option<MessageId>) {
         let Some(id) = message else { return };
-        let Some(message) = self
-            .messages
-            .get(&(to, id))
-            .filter(|message| !message.shown)
-        else {
-            return;
-        };
-        debug_assert!(
-            !matches!(message.about, About::Question(_)),
-            "questions are answered, not shown"
-        );
+        let Some(message) = self.messages.get(&(to, id)).filter(|message| !message.shown) else { return };
+        debug_assert!(!matches!(message.about, About::Question(_)), "questions are answered, not shown");
         let mut message = (**message).clone();
         message.shown = true;
         self.put_message(cx, message);
@@ -241,16 +183,10 @@ impl Fleet {
 }
 
 pub(super) fn unknown_turn(id: TurnId) -> Refusal {
-    Refusal::new(
-        super::refusal::RefusalKind::Unknown,
-        format!("there is no open turn {id}"),
-    )
-    .hint("a collected turn is shown by its trace")
+    Refusal::new(super::refusal::RefusalKind::Unknown, format!("there is no open turn {id}"))
+        .hint("a collected turn is shown by its trace")
 }
 
 pub(super) fn unknown_run(id: RunId) -> Refusal {
-    Refusal::new(
-        super::refusal::RefusalKind::Unknown,
-        format!("there is no run {id} that waits to be collected"),
-    )
+    Refusal::new(super::refusal::RefusalKind::Unknown, format!("there is no run {id} that waits to be collected"))
 }
