@@ -113,11 +113,7 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Refused> {
         Some(other) => format!("the body is sent as '{other}'"),
         None => "the body has no content type".to_owned(),
     };
-    let refusal = Refusal::invalid(message)
-        .hint("send it with content-type: application/json")
-        .hint("with curl: --json '{…}'");
-    Err(Refused::with_status(
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        refusal,
-    ))
+    let refusal =
+        Refusal::invalid(message).hint("send it with content-type: application/json").hint("with curl: --json '{…}'");
+    Err(Refused::with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusal))
 }

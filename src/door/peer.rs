@@ -35,10 +35,7 @@ impl Ends {
     /// Returns the ends as they are looked up: mapped addresses become IPv4, and scope and flow of IPv6 are dropped.
     pub fn new(local: SocketAddr, peer: SocketAddr) -> Self {
         let plain = |a: SocketAddr| SocketAddr::new(a.ip().to_canonical(), a.port());
-        Self {
-            local: plain(local),
-            peer: plain(peer),
-        }
+        Self { local: plain(local), peer: plain(peer) }
     }
 
     /// Returns whether both ends are loopback addresses: only then can the owner be a process of this machine.

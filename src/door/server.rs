@@ -38,8 +38,7 @@ pub struct Listener {
 impl Listener {
     /// Binds the address; the error says which.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
-        let said =
-            |e: io::Error| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}"));
+        let said = |e: io::Error| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}"));
         let socket = TcpListener::bind(address).await.map_err(said)?;
         let local = socket.local_addr().map_err(said)?;
         Ok(Self { socket, local })
@@ -81,10 +80,7 @@ impl Listener {
             }
         }
         drop(self.socket);
-        if tokio::time::timeout(grace, graceful.shutdown())
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
             tracing::warn!("open requests were cut at shutdown");
         }
         tasks.shutdown().await;
@@ -101,10 +97,7 @@ async fn connection(stream: TcpStream, conn: Conn, router: Router, watcher: Watc
     // Small answers to waiting callers must not wait for more to send; a socket that refuses is already closed.
     let _ = stream.set_nodelay(true);
     let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
     let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     if let Err(error) = watcher.watch(served.into_owned()).await {
         tracing::debug!(%error, "a connection broke off");

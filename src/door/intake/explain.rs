@@ -44,9 +44,7 @@ pub(super) fn shape(whole: &str, path: &str, text: &str) -> Refusal {
         .and_then(|t| t.split_once(", expected "));
     match got_wanted {
         Some((got, wanted)) => {
-            let wanted = wanted
-                .strip_prefix("struct ")
-                .map_or(wanted, |_| "a JSON object");
+            let wanted = wanted.strip_prefix("struct ").map_or(wanted, |_| "a JSON object");
             Refusal::invalid(format!("{place} is {got}, wanted {wanted}"))
         }
         None => Refusal::invalid(format!("{place} cannot be read: {text}")),
@@ -59,10 +57,7 @@ fn unknown(what: &str, path: &str, rest: &str) -> Refusal {
     let name = name.trim_matches('`');
     let valid: Vec<&str> = choices.split('`').skip(1).step_by(2).collect();
     // Serde's path ends with the unknown field itself.
-    let outer = path
-        .strip_suffix(name)
-        .unwrap_or(path)
-        .trim_end_matches('.');
+    let outer = path.strip_suffix(name).unwrap_or(path).trim_end_matches('.');
     let inside = match (what, outer) {
         ("field", "") => String::new(),
         ("field", outer) => format!(" in '{outer}'"),
@@ -115,47 +110,23 @@ mod tests {
     fn each_mistake_is_named_with_its_place_and_the_choices() {
         for (body, said) in [
             ("", "the body is empty; send a JSON object"),
-            (
-                r#"{"prompt" "x"}"#,
-                "the body is not valid JSON: expected `:` at line 1 column 11",
-            ),
+            (r#"{"prompt" "x"}"#, "the body is not valid JSON: expected `:` at line 1 column 11"),
             (
                 "{\n \"prompt\": \"x\n\"}",
                 "the body is not valid JSON: control character (\\u0000-\\u001F) found while parsing a string at line 3 column 0",
             ),
-            (
-                r#"{"prompt": "x"} {"#,
-                "the body is not valid JSON: trailing characters at line 1 column 17",
-            ),
-            (
-                r#"{"prompt": "x""#,
-                "the body is not valid JSON: EOF while parsing an object at line 1 column 14",
-            ),
+            (r#"{"prompt": "x"} {"#, "the body is not valid JSON: trailing characters at line 1 column 17"),
+            (r#"{"prompt": "x""#, "the body is not valid JSON: EOF while parsing an object at line 1 column 14"),
             (
                 r#"{"promt": "x"}"#,
                 "there is no field 'promt'; did you mean 'prompt'?; valid: prompt, priority, deadline, inner; seen at line 1 column 8",
             ),
-            (
-                r#"{"prompt": 5}"#,
-                "the field 'prompt' is integer `5`, wanted a string; seen at line 1 column 12",
-            ),
-            (
-                r#"{"prompt": null}"#,
-                "the field 'prompt' is null, wanted a string; seen at line 1 column 15",
-            ),
-            (
-                "{}",
-                "the field 'prompt' is missing; seen at line 1 column 2",
-            ),
-            (
-                r#"{"prompt": "a", "prompt": "b"}"#,
-                "the field 'prompt' is there twice; seen at line 1 column 24",
-            ),
+            (r#"{"prompt": 5}"#, "the field 'prompt' is integer `5`, wanted a string; seen at line 1 column 12"),
+            (r#"{"prompt": null}"#, "the field 'prompt' is null, wanted a string; seen at line 1 column 15"),
+            ("{}", "the field 'prompt' is missing; seen at line 1 column 2"),
+            (r#"{"prompt": "a", "prompt": "b"}"#, "the field 'prompt' is there twice; seen at line 1 column 24"),
             ("[1]", "the body is a list, wanted a JSON object"),
-            (
-                r#""text""#,
-                "the body is string \"text\", wanted a JSON object; seen at line 1 column 6",
-            ),
+            (r#""text""#, "the body is string \"text\", wanted a JSON object; seen at line 1 column 6"),
             (
                 r#"{"prompt": "x", "priority": "high"}"#,
                 "there is no value 'high' for 'priority'; valid: now, normal; seen at line 1 column 34",
@@ -174,10 +145,7 @@ mod tests {
             ),
         ] {
             let refusal = refused(body);
-            assert!(
-                refusal.starts_with(said),
-                "{body}\n said: {refusal}\nwanted: {said}"
-            );
+            assert!(refusal.starts_with(said), "{body}\n said: {refusal}\nwanted: {said}");
         }
     }
 

@@ -50,11 +50,7 @@ impl Tree {
     /// Returns an empty picture; it fills as processes are asked for.
     pub(super) fn new() -> Self {
         // A fleet may itself run inside another fleet's worker: the mark it was born with says nothing about callers.
-        Self {
-            holders: HashMap::new(),
-            marked: HashMap::new(),
-            own_mark: mark("self"),
-        }
+        Self { holders: HashMap::new(), marked: HashMap::new(), own_mark: mark("self") }
     }
 
     /// Returns a process with its ancestors, or `None` if it is gone.
@@ -63,15 +59,8 @@ impl Tree {
             return known.clone();
         }
         let found = lineage(pid).map(|(process, ancestors, whole)| {
-            let marked = std::iter::once(&process)
-                .chain(&ancestors)
-                .any(|&p| self.is_marked(p));
-            Holder {
-                process,
-                ancestors,
-                whole,
-                marked,
-            }
+            let marked = std::iter::once(&process).chain(&ancestors).any(|&p| self.is_marked(p));
+            Holder { process, ancestors, whole, marked }
         });
         self.holders.insert(pid, found.clone());
         found
@@ -111,10 +100,7 @@ fn chain(pid: i32) -> (bool, Vec<Process>) {
         let Some((process, parent)) = stat(next) else {
             return (false, chain);
         };
-        if chain
-            .last()
-            .is_some_and(|child| child.start < process.start)
-        {
+        if chain.last().is_some_and(|child| child.start < process.start) {
             return (false, chain);
         }
         chain.push(process);
@@ -141,10 +127,7 @@ fn parse_stat(text: &[u8]) -> Option<(i32, u64)> {
 /// The worker's mark in a process's environment.
 fn mark(pid: &str) -> Option<Vec<u8>> {
     let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-    environ
-        .split(|&b| b == 0)
-        .find_map(|v| v.strip_prefix(MARK))
-        .map(<[u8]>::to_vec)
+    environ.split(|&b| b == 0).find_map(|v| v.strip_prefix(MARK)).map(<[u8]>::to_vec)
 }
 
 /// `socket:[123]`.
@@ -157,10 +140,7 @@ fn pids() -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
-    entries
-        .flatten()
-        .filter_map(|e| e.file_name().to_str()?.parse().ok())
-        .collect()
+    entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -194,9 +174,6 @@ mod tests {
         let (found, above, whole) = lineage(me()).expect("this process is there");
         assert!(whole);
         assert_eq!(found.pid, me());
-        assert!(
-            above.iter().is_sorted_by(|a, b| a.start >= b.start),
-            "{above:?}"
-        );
+        assert!(above.iter().is_sorted_by(|a, b| a.start >= b.start), "{above:?}");
     }
 }
