@@ -8,7 +8,6 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -90,8 +89,8 @@ impl Listener {
 
 /// One connection, from its first byte to its end. When the client goes away the handler is dropped with it.
 async fn connection(stream: TcpStream, conn: Conn, router: Router, watcher: Watcher) {
-    let service = tower::service_fn(move |request: Request<Incoming>| {
-        let mut request = request.map(Body::new);
+    let service = tower::service_fn(move |request: Request<_>| {
+        let mut request: Request<_> = request;
         request.extensions_mut().insert(ConnectInfo(conn.clone()));
         router.clone().oneshot(request)
     });
