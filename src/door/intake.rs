@@ -54,7 +54,10 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
         let found = found.map_err(|e| {
             use std::error::Error;
             let text = e.source().map_or_else(|| e.body_text(), |s| s.to_string());
-            explain::shape("the query", "", &text)
+            // The text begins with the path where there is one.
+            let path = text.split_once(": ").filter(|(path, _)| !path.contains(' '));
+            let (path, text) = path.unwrap_or(("", &text));
+            explain::shape("the query", path, text)
         })?;
         Ok(Query(found.0))
     }
