@@ -1,6 +1,7 @@
 //! fleetd: one leader, a team of workers, policy in Lua.
 //!
 //! Five floors; an import only ever points down (`tests/architecture.rs` holds it). See `docs/ARCHITECTURE.md`.
+pub mod cli;
 pub mod door;
 
 pub mod engine;

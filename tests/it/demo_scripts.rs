@@ -21,12 +21,8 @@ fn script(name: &str) -> PathBuf {
 }
 
 fn run_with(command: &mut Command, input: &[u8]) -> Output {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("sh starts");
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sh starts");
     // A worker need not read to the end.
     let _ = child.stdin.take().expect("piped").write_all(input);
     child.wait_with_output().expect("it ends")
@@ -37,17 +33,8 @@ fn run(name: &str, input: &[u8]) -> Output {
 }
 
 fn text(output: &Output) -> String {
-    assert!(
-        output.status.success(),
-        "{}: {}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
-    assert!(
-        output.stderr.is_empty(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
@@ -73,54 +60,22 @@ fn function(head: &str, line: &str, lines: usize, end: &str) -> String {
 /// A tree with one of everything that the inspectors look for.
 fn planted() -> TempDir {
     let dir = tempfile::tempdir().expect("a place");
-    let long_rust = function(
-        "    pub fn endless(x: u8) {",
-        "        x();\n",
-        170,
-        "    }",
-    );
+    let long_rust = function("    pub fn endless(x: u8) {", "        x();\n", 170, "    }");
     write(&dir, "src/long.rs", format!("impl X {{\n{long_rust}}}\n"));
     let long_python = function("def slow(a,\n         b):", "    a()\n", 90, "    b()");
     write(&dir, "tool/long.py", long_python);
-    write(
-        &dir,
-        "web/short.js",
-        "function f() {\n}\n// FIXME: not yet\ndebugger;\n",
-    );
-    write(
-        &dir,
-        "README.md",
-        "Words about TODO lists.\n\nTODO: write more\n",
-    );
-    write(
-        &dir,
-        "tested.go",
-        function("func F() {", "\tx()\n", 70, "}"),
-    );
+    write(&dir, "web/short.js", "function f() {\n}\n// FIXME: not yet\ndebugger;\n");
+    write(&dir, "README.md", "Words about TODO lists.\n\nTODO: write more\n");
+    write(&dir, "tested.go", function("func F() {", "\tx()\n", 70, "}"));
     write(&dir, "tested_test.go", "package x\n");
-    write(
-        &dir,
-        "merge.txt",
-        "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n",
-    );
-    write(
-        &dir,
-        "id",
-        format!("-----BEGIN {}PRIVATE KEY-----\n", "RSA "),
-    );
-    write(
-        &dir,
-        "wide.c",
-        format!("int x;\n/* {} */\n", "y".repeat(300)),
-    );
+    write(&dir, "merge.txt", "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n");
+    write(&dir, "id", format!("-----BEGIN {}PRIVATE KEY-----\n", "RSA "));
+    write(&dir, "wide.c", format!("int x;\n/* {} */\n", "y".repeat(300)));
     dir
 }
 
 fn lines(output: &str) -> Vec<&str> {
-    output
-        .lines()
-        .filter(|line| !line.starts_with("sum\t"))
-        .collect()
+    output.lines().filter(|line| !line.starts_with("sum\t")).collect()
 }
 
 #[test]
@@ -131,10 +86,7 @@ fn each_inspector_finds_what_was_planted_with_its_line() {
 
     assert_eq!(
         lines(&found("notes")),
-        [
-            "medium\tweb/short.js\t3\tnote: FIXME: not yet",
-            "low\tREADME.md\t3\tnote: TODO: write more",
-        ]
+        ["medium\tweb/short.js\t3\tnote: FIXME: not yet", "low\tREADME.md\t3\tnote: TODO: write more",]
     );
     assert_eq!(
         lines(&found("size")),
@@ -191,9 +143,7 @@ fn links_are_not_followed_and_pipes_not_opened() {
     symlink("real.rs", dir.path().join("link.rs")).expect("made");
     symlink("loop.rs", dir.path().join("loop.rs")).expect("made");
     symlink(".", dir.path().join("folder")).expect("made");
-    let pipe = Command::new("mkfifo")
-        .arg(dir.path().join("pipe.rs"))
-        .status();
+    let pipe = Command::new("mkfifo").arg(dir.path().join("pipe.rs")).status();
     assert!(pipe.expect("mkfifo is POSIX").success());
     let root = batch::encode(dir.path().as_os_str());
     let list = format!("{root}\nreal.rs\nlink.rs\nloop.rs\nfolder\npipe.rs\ngone.rs\n");
@@ -210,11 +160,7 @@ fn unreadable_and_binary_files_are_no_obstacle() {
     let closed = dir.path().join("closed.rs");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0)).expect("closed");
     let unread = usize::from(fs::read(&closed).is_err()); // root reads everything
-    write(
-        &dir,
-        "blob.rs",
-        b"\x7fELF\0\0// TODO no\n\0\xff\xfe".repeat(5000),
-    );
+    write(&dir, "blob.rs", b"\x7fELF\0\0// TODO no\n\0\xff\xfe".repeat(5000));
     write(&dir, "one-line.rs", "x".repeat(900_000));
     write(&dir, "latin.rs", b"// TODO caf\xe9 \x1b[31m\tnow\r\n");
     write(&dir, "empty.rs", "");
@@ -223,11 +169,7 @@ fn unreadable_and_binary_files_are_no_obstacle() {
         let output = run(name, list.as_bytes());
         let output = String::from_utf8_lossy(&output.stdout).into_owned();
         let sum = output.lines().last().expect("a sum");
-        assert_eq!(
-            sum.rsplit('\t').next(),
-            Some(&*unread.to_string()),
-            "{name}: {sum}"
-        );
+        assert_eq!(sum.rsplit('\t').next(), Some(&*unread.to_string()), "{name}: {sum}");
         assert!(!output.contains("blob.rs"), "{output}");
         assert!(!output.contains('\u{1b}'), "{output}");
     }
@@ -275,16 +217,10 @@ fn an_empty_batch_is_a_sum_of_nothing() {
 #[test]
 fn a_batch_without_a_directory_is_refused_with_the_reason() {
     for (input, reason) in [
-        (
-            "",
-            "the first line of a batch is an absolute directory, not ''",
-        ),
+        ("", "the first line of a batch is an absolute directory, not ''"),
         ("a.rs\nb.rs\n", "not 'a.rs'"),
         ("/no/such/place\nb.rs\n", "no directory /no/such/place"),
-        (
-            "/\n@/no/such/list\n",
-            "the list /no/such/list cannot be read",
-        ),
+        ("/\n@/no/such/list\n", "the list /no/such/list cannot be read"),
     ] {
         let output = run("notes", input.as_bytes());
         let said = String::from_utf8_lossy(&output.stderr);
@@ -358,9 +294,8 @@ fn every_awk_gives_the_same_answer() {
     for name in INSPECTORS {
         let expected = text(&run(name, list.as_bytes()));
         for awk in ["gawk", "mawk", "original-awk", "busybox"] {
-            let Some(program) = std::env::split_paths(&path)
-                .map(|folder| folder.join(awk))
-                .find(|program| program.is_file())
+            let Some(program) =
+                std::env::split_paths(&path).map(|folder| folder.join(awk)).find(|program| program.is_file())
             else {
                 continue;
             };
@@ -369,10 +304,7 @@ fn every_awk_gives_the_same_answer() {
             let mut first = bin.path().as_os_str().to_owned();
             first.push(":");
             first.push(&path);
-            let output = run_with(
-                Command::new("sh").arg(script(name)).env("PATH", first),
-                list.as_bytes(),
-            );
+            let output = run_with(Command::new("sh").arg(script(name)).env("PATH", first), list.as_bytes());
             assert_eq!(text(&output), expected, "{awk} disagrees on {name}");
         }
     }

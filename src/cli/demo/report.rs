@@ -47,10 +47,7 @@ pub struct Look {
 impl Report {
     /// Returns the report for people.
     pub fn text(&self, look: Look) -> String {
-        let mut page = Page {
-            look,
-            text: String::new(),
-        };
+        let mut page = Page { look, text: String::new() };
         self.head(&mut page);
         self.findings(&mut page);
         self.sums(&mut page);
@@ -112,10 +109,8 @@ impl Report {
             }
             (shown, _) => count(shown, "finding"),
         });
-        let places: Vec<String> = findings
-            .iter()
-            .map(|finding| format!("{}:{}", finding.file.shown(), finding.line))
-            .collect();
+        let places: Vec<String> =
+            findings.iter().map(|finding| format!("{}:{}", finding.file.shown(), finding.line)).collect();
         // A place is never cut: it is there to be clicked or copied. What does not fit beside it goes below.
         let widest = places.iter().map(|place| measure_text_width(place)).max();
         let column = widest.unwrap_or(0).min(page.look.width / 2);
@@ -135,10 +130,7 @@ impl Report {
                 unread => format!(", {unread} could not be read"),
             };
             let role = format!("w-{}", sum.kind);
-            page.line(&format!(
-                "  {role:<8} {:>6} files read {:>6} findings{unread}",
-                sum.files, sum.found
-            ));
+            page.line(&format!("  {role:<8} {:>6} files read {:>6} findings{unread}", sum.files, sum.found));
         }
     }
 
@@ -194,8 +186,7 @@ struct Page {
 
 impl Page {
     fn line(&mut self, line: &str) {
-        self.text
-            .push_str(&truncate_str(line, self.look.width, "…"));
+        self.text.push_str(&truncate_str(line, self.look.width, "…"));
         self.text.push('\n');
     }
 
@@ -266,10 +257,7 @@ impl Page {
     }
 
     fn paint(&self, style: Style, text: &str) -> String {
-        style
-            .force_styling(self.look.colour)
-            .apply_to(text)
-            .to_string()
+        style.force_styling(self.look.colour).apply_to(text).to_string()
     }
 }
 
@@ -285,9 +273,7 @@ fn seconds(span: Span) -> String {
 
 /// Returns a worker's text without anything that a terminal would obey.
 fn plain(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect()
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 #[cfg(test)]
@@ -316,10 +302,7 @@ mod tests {
             root: "/tree".into(),
             files: 40,
             parts: 2,
-            left_out: LeftOut {
-                links: 1,
-                ..LeftOut::default()
-            },
+            left_out: LeftOut { links: 1, ..LeftOut::default() },
             outcome: "partial".into(),
             why: Some("1 of 9 errands brought nothing back".into()),
             verdict: Verdict::read(&verdict).expect("as the recipe gives it"),
@@ -329,10 +312,7 @@ mod tests {
 
     #[test]
     fn a_report_reads_from_the_worst_to_the_clocks() {
-        let text = report().text(Look {
-            width: 100,
-            colour: false,
-        });
+        let text = report().text(Look { width: 100, colour: false });
         insta::assert_snapshot!(text, @r"
         40 files in 2 parts, 2 turns: partial
         1 of 9 errands brought nothing back
@@ -360,10 +340,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_cuts_words_but_never_a_place() {
-        let text = report().text(Look {
-            width: 30,
-            colour: false,
-        });
+        let text = report().text(Look { width: 30, colour: false });
         assert!(text.contains("src/a.rs:7\n"), "{text}");
         assert!(text.contains("odd\\nname.py:1\n"), "{text}");
         let wide = text.lines().filter(|line| measure_text_width(line) > 30);
@@ -372,10 +349,7 @@ mod tests {
 
     #[test]
     fn a_workers_text_cannot_move_the_cursor() {
-        let text = report().text(Look {
-            width: 100,
-            colour: false,
-        });
+        let text = report().text(Look { width: 100, colour: false });
         assert!(!text.contains('\u{1b}'));
     }
 
@@ -393,10 +367,7 @@ mod tests {
         let mut empty = report();
         empty.verdict = Verdict::default();
         empty.files = 0;
-        let text = empty.text(Look {
-            width: 80,
-            colour: false,
-        });
+        let text = empty.text(Look { width: 80, colour: false });
         assert!(text.contains("Nothing found") && !text.contains("Receipts"));
     }
 }

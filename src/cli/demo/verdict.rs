@@ -140,7 +140,8 @@ impl FileName {
         let mut shown = String::with_capacity(bytes.len());
         for chunk in bytes.utf8_chunks() {
             for letter in chunk.valid().chars() {
-                let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+                let turns =
+                    matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
                 if letter.is_control() || turns {
                     shown.extend(letter.escape_default());
                 } else {
@@ -187,8 +188,7 @@ mod tests {
 
     #[test]
     fn a_result_of_another_shape_is_refused_with_the_place() {
-        let refused =
-            Verdict::read(&json!({"findings": [{"severity": "high"}]})).expect_err("no file");
+        let refused = Verdict::read(&json!({"findings": [{"severity": "high"}]})).expect_err("no file");
         assert!(refused.contains("findings"), "{refused}");
     }
 

@@ -8,16 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Folders that hold what others made or what a tool keeps for itself.
-const NOT_OURS: [&str; 8] = [
-    ".git",
-    ".hg",
-    ".svn",
-    ".jj",
-    "target",
-    "node_modules",
-    "__pycache__",
-    ".venv",
-];
+const NOT_OURS: [&str; 8] = [".git", ".hg", ".svn", ".jj", "target", "node_modules", "__pycache__", ".venv"];
 
 /// How much a walk takes on at most.
 #[derive(Clone, Copy, Debug)]
@@ -32,11 +23,7 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds {
-            files: 50_000,
-            bytes: 1 << 30,
-            file_bytes: 1 << 20,
-        }
+        Bounds { files: 50_000, bytes: 1 << 30, file_bytes: 1 << 20 }
     }
 }
 
@@ -87,11 +74,8 @@ impl LeftOut {
             (self.folders, "kept for tools (.git, target, …)"),
             (self.unreadable, "unreadable"),
         ];
-        let mut reasons: Vec<String> = counts
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{count} {word}"))
-            .collect();
+        let mut reasons: Vec<String> =
+            counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
         if self.stopped {
             reasons.push("everything beyond the bounds of a demo".into());
         }
@@ -116,23 +100,12 @@ pub enum WalkError {
 }
 
 /// Walks `root`; `go_on` is asked at every folder with the number of files found so far.
-pub fn walk(
-    root: &Path,
-    bounds: Bounds,
-    mut go_on: impl FnMut(usize) -> bool,
-) -> Result<Walked, WalkError> {
-    let refused = |why| WalkError::Root {
-        path: root.to_owned(),
-        why,
-    };
+pub fn walk(root: &Path, bounds: Bounds, mut go_on: impl FnMut(usize) -> bool) -> Result<Walked, WalkError> {
+    let refused = |why| WalkError::Root { path: root.to_owned(), why };
     let real = root.canonicalize().map_err(refused)?;
     fs::read_dir(&real).map_err(refused)?;
 
-    let mut found = Walked {
-        root: real,
-        files: Vec::new(),
-        left_out: LeftOut::default(),
-    };
+    let mut found = Walked { root: real, files: Vec::new(), left_out: LeftOut::default() };
     let mut bytes = 0;
     // Deeper folders are pushed last first, so that they are taken in order and right after their parent's files.
     let mut folders = vec![PathBuf::new()];
@@ -178,8 +151,7 @@ fn sorted(folder: &Path, left_out: &mut LeftOut) -> Vec<(OsString, Entry)> {
     let mut taken = Vec::new();
     for entry in entries {
         // `DirEntry::metadata` does not follow links.
-        let Ok((name, meta)) = entry.and_then(|entry| Ok((entry.file_name(), entry.metadata()?)))
-        else {
+        let Ok((name, meta)) = entry.and_then(|entry| Ok((entry.file_name(), entry.metadata()?))) else {
             left_out.unreadable += 1;
             continue;
         };
@@ -202,11 +174,7 @@ mod tests {
     use super::*;
 
     fn names(walked: &Walked) -> Vec<&str> {
-        walked
-            .files
-            .iter()
-            .map(|found| found.path.to_str().expect("made here"))
-            .collect()
+        walked.files.iter().map(|found| found.path.to_str().expect("made here")).collect()
     }
 
     fn tree(files: &[&str]) -> tempfile::TempDir {
@@ -223,10 +191,7 @@ mod tests {
     fn files_come_folder_by_folder_and_in_order() {
         let dir = tree(&["b/z", "a/y", "c", "a/b/x", "-dash", "a b\nc"]);
         let walked = walk(dir.path(), Bounds::default(), |_| true).expect("walked");
-        assert_eq!(
-            names(&walked),
-            ["-dash", "a b\nc", "c", "a/y", "a/b/x", "b/z"]
-        );
+        assert_eq!(names(&walked), ["-dash", "a b\nc", "c", "a/y", "a/b/x", "b/z"]);
         assert_eq!(walked.left_out, LeftOut::default());
     }
 
@@ -244,28 +209,16 @@ mod tests {
     fn what_is_left_out_is_said() {
         let dir = tree(&[".git/HEAD", "target/debug/x", "small"]);
         fs::write(dir.path().join("big"), vec![b'x'; 300]).expect("written");
-        let bounds = Bounds {
-            file_bytes: 256,
-            ..Bounds::default()
-        };
+        let bounds = Bounds { file_bytes: 256, ..Bounds::default() };
         let walked = walk(dir.path(), bounds, |_| true).expect("walked");
         assert_eq!(names(&walked), ["small"]);
-        assert_eq!(
-            walked.left_out.reasons(),
-            [
-                "1 too big to be source text",
-                "2 kept for tools (.git, target, …)"
-            ]
-        );
+        assert_eq!(walked.left_out.reasons(), ["1 too big to be source text", "2 kept for tools (.git, target, …)"]);
     }
 
     #[test]
     fn a_walk_ends_at_its_bounds_and_says_so() {
         let dir = tree(&["a", "b", "c"]);
-        let bounds = Bounds {
-            files: 2,
-            ..Bounds::default()
-        };
+        let bounds = Bounds { files: 2, ..Bounds::default() };
         let walked = walk(dir.path(), bounds, |_| true).expect("walked");
         assert_eq!(names(&walked), ["a", "b"]);
         assert!(walked.left_out.stopped);
@@ -275,8 +228,7 @@ mod tests {
     fn a_root_that_is_no_directory_is_an_error_with_its_name() {
         let dir = tree(&["file"]);
         for name in ["file", "nothing"] {
-            let refused = walk(&dir.path().join(name), Bounds::default(), |_| true)
-                .expect_err("nothing to walk");
+            let refused = walk(&dir.path().join(name), Bounds::default(), |_| true).expect_err("nothing to walk");
             assert!(refused.to_string().contains(name), "{refused}");
         }
     }
