@@ -9,9 +9,10 @@ use serde_json::Value;
 
 use super::reader::ReadError;
 use super::statements::{Statements, int};
-use crate::fleet::ids::{RunId, TurnId};
+use crate::fleet::ids::{RoleName, RunId, TurnId};
 use crate::fleet::record::{Event, Saved};
 use crate::fleet::run::{FinishedStep, Step};
+use crate::fleet::time::Time;
 
 /// Reads everything that is needed to go on, as of one moment.
 pub(super) fn saved(statements: &mut Statements<'_>) -> Result<Saved, ReadError> {
@@ -27,6 +28,7 @@ pub(super) fn saved(statements: &mut Statements<'_>) -> Result<Saved, ReadError>
         steps: rows(statements, "steps", STEPS_OPEN, &[])?,
         keys: rows(statements, "keys", "SELECT row, key FROM keys ORDER BY rowid", &[])?,
         notes: notes(statements)?,
+        parked: parked(statements)?,
     })
 }
 
@@ -87,6 +89,14 @@ fn meta(statements: &mut Statements<'_>, name: &str) -> Result<u64, ReadError> {
     Ok(value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0))
 }
 
+fn parked(statements: &mut Statements<'_>) -> Result<Vec<(RoleName, Time)>, ReadError> {
+    let query = statements.get("SELECT role, until FROM parked ORDER BY role")?;
+    let rows = query.query_map([], |row| {
+        Ok((RoleName::from(row.get_ref(0)?.as_str()?), Time(row.get::<_, i64>(1)?.max(0) as u64)))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 fn notes(statements: &mut Statements<'_>) -> Result<Vec<(Arc<str>, Arc<Value>)>, ReadError> {
     let mut found = Vec::new();
     let mut rows = statements.get("SELECT value, name FROM notes ORDER BY name")?.query([])?;
@@ -98,12 +108,7 @@ fn notes(statements: &mut Statements<'_>) -> Result<Vec<(Arc<str>, Arc<Value>)>,
     Ok(found)
 }
 
-fn parse<T: DeserializeOwned>(
-    table: &'static str,
-    row: &Row<'_>,
-    column: usize,
-    name: usize,
-) -> Result<T, ReadError> {
+fn parse<T: DeserializeOwned>(table: &'static str, row: &Row<'_>, column: usize, name: usize) -> Result<T, ReadError> {
     let text = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
     serde_json::from_str(text).map_err(|error| {
         let row = row.get::<_, Name>(name).map_or_else(|_| "?".into(), |name| name.0);

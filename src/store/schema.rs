@@ -11,7 +11,7 @@ pub(super) const APPLICATION: i64 = 0x666c_6565;
 /// The version that this program reads and writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-const MIGRATIONS: &[&str] = &[TABLES, INDEXES];
+const MIGRATIONS: &[&str] = &[TABLES, INDEXES, PARKED];
 
 const TABLES: &str = "
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -41,6 +41,8 @@ CREATE INDEX runs_open ON runs (id) WHERE state <> 'collected';
 CREATE INDEX runs_old ON runs (at) WHERE state = 'collected';
 CREATE INDEX events_of_turn ON events (turn) WHERE turn IS NOT NULL;
 ";
+
+const PARKED: &str = "CREATE TABLE parked (role TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT;";
 
 /// Leads a file of any earlier version to the present one; each version is one transaction.
 pub(super) fn migrate(conn: &Connection, from: i64) -> rusqlite::Result<()> {
