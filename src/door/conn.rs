@@ -23,11 +23,7 @@ pub struct Conn {
 impl Conn {
     /// Returns the connection between these two addresses.
     pub fn new(local: SocketAddr, peer: SocketAddr, resolver: Resolver) -> Self {
-        Self {
-            ends: Ends::new(local, peer),
-            resolver,
-            owner: Arc::default(),
-        }
+        Self { ends: Ends::new(local, peer), resolver, owner: Arc::default() }
     }
 
     /// Returns the port on which the connection was accepted.
@@ -36,11 +32,7 @@ impl Conn {
     }
 
     /// Returns who is calling, judged anew for each request: workers come and go while a connection stays.
-    pub async fn caller(
-        &self,
-        headers: &HeaderMap,
-        roots: &HashMap<Process, WorkerName>,
-    ) -> Caller {
+    pub async fn caller(&self, headers: &HeaderMap, roots: &HashMap<Process, WorkerName>) -> Caller {
         let find = || self.resolver.owner(self.ends);
         let owner = self.owner.get_or_init(find).await;
         let proxied = peer::proxied(headers.keys().map(|name| name.as_str()));

@@ -20,8 +20,8 @@ use crate::fleet::refusal::{Refusal, RefusalKind};
 
 /// Refuses what does not come from this machine by name, then lets the request in.
 pub async fn guard(ConnectInfo(conn): ConnectInfo<Conn>, request: Request, next: Next) -> Response {
-    let checked = check_host(request.headers(), request.uri(), conn.port())
-        .and_then(|()| check_origin(request.headers()));
+    let checked =
+        check_host(request.headers(), request.uri(), conn.port()).and_then(|()| check_origin(request.headers()));
     match checked {
         Ok(()) => next.run(request).await,
         Err(refusal) => Refused::from(refusal).into_response(),
@@ -32,29 +32,22 @@ pub async fn guard(ConnectInfo(conn): ConnectInfo<Conn>, request: Request, next:
 pub async fn unwind(request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let mut run = pin!(next.run(request));
-    let polled = std::future::poll_fn(move |cx| {
-        match catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(cx))) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(response)) => Poll::Ready(Ok(response)),
-            Err(panic) => Poll::Ready(Err(panic)),
-        }
+    let polled = std::future::poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(cx))) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(response)) => Poll::Ready(Ok(response)),
+        Err(panic) => Poll::Ready(Err(panic)),
     });
     polled.await.unwrap_or_else(|panic| {
         let what = panic_text(panic.as_ref());
         tracing::error!(%path, what, "a handler panicked");
-        let refusal = Refusal::new(
-            RefusalKind::Internal,
-            format!("fleetd failed while answering {path}: {what}"),
-        );
-        Refused::from(refusal.hint("this is a fault of fleetd; nothing that was accepted is lost"))
-            .into_response()
+        let refusal = Refusal::new(RefusalKind::Internal, format!("fleetd failed while answering {path}: {what}"));
+        Refused::from(refusal.hint("this is a fault of fleetd; nothing that was accepted is lost")).into_response()
     })
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without a text")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a text")
 }
 
 fn check_host(headers: &HeaderMap, uri: &Uri, port: u16) -> Result<(), Refusal> {
@@ -72,37 +65,27 @@ fn check_host(headers: &HeaderMap, uri: &Uri, port: u16) -> Result<(), Refusal> 
 
 fn check_authority(place: &str, text: &str, port: u16) -> Result<(), Refusal> {
     let wrong = || {
-        Refusal::new(
-            RefusalKind::NotAllowed,
-            format!("the {place} names '{text}', which is not this daemon"),
-        )
-        .hint(format!(
-            "valid: localhost:{port}, 127.0.0.1:{port}, [::1]:{port}"
-        ))
+        Refusal::new(RefusalKind::NotAllowed, format!("the {place} names '{text}', which is not this daemon"))
+            .hint(format!("valid: localhost:{port}, 127.0.0.1:{port}, [::1]:{port}"))
     };
     let authority: Authority = text.parse().map_err(|_| wrong())?;
     let plain = !text.contains('@');
     let ours = authority.port().is_none() || authority.port_u16() == Some(port);
-    (plain && ours && is_loopback(authority.host()))
-        .then_some(())
-        .ok_or_else(wrong)
+    (plain && ours && is_loopback(authority.host())).then_some(()).ok_or_else(wrong)
 }
 
 fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     let Some(origin) = only(headers, header::ORIGIN)? else {
         return Ok(());
     };
-    let local = origin.parse::<Uri>().is_ok_and(|uri| {
-        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(is_loopback)
-    });
+    let local = origin
+        .parse::<Uri>()
+        .is_ok_and(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(is_loopback));
     if local {
         return Ok(());
     }
-    Err(Refusal::new(
-        RefusalKind::NotAllowed,
-        format!("a page from '{origin}' may not use this daemon"),
-    )
-    .hint("only programs and pages of this machine may; they send no Origin, or a loopback one"))
+    Err(Refusal::new(RefusalKind::NotAllowed, format!("a page from '{origin}' may not use this daemon"))
+        .hint("only programs and pages of this machine may; they send no Origin, or a loopback one"))
 }
 
 /// The one value of a header; two of them are a trick.
@@ -122,8 +105,7 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Result<Option<&str>, Refusal> 
 fn is_loopback(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
     let address = bare.unwrap_or(host).parse::<IpAddr>();
-    host.eq_ignore_ascii_case("localhost")
-        || address.is_ok_and(|ip| ip.to_canonical().is_loopback())
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 #[cfg(test)]
@@ -136,10 +118,7 @@ mod tests {
     }
 
     fn origin(value: &str) -> Result<(), Refusal> {
-        check_origin(&HeaderMap::from_iter([(
-            header::ORIGIN,
-            value.parse().unwrap(),
-        )]))
+        check_origin(&HeaderMap::from_iter([(header::ORIGIN, value.parse().unwrap())]))
     }
 
     #[test]
@@ -195,7 +174,15 @@ mod tests {
         for good in ["http://localhost:3000", "http://127.0.0.1:7717", "https://[::1]"] {
             assert_eq!(origin(good), Ok(()), "{good}");
         }
-        for bad in ["null", "", "http://evil.example", "http://localhost.evil.example", "file://", "localhost", "ftp://localhost"] {
+        for bad in [
+            "null",
+            "",
+            "http://evil.example",
+            "http://localhost.evil.example",
+            "file://",
+            "localhost",
+            "ftp://localhost",
+        ] {
             assert!(origin(bad).is_err(), "{bad}");
         }
     }

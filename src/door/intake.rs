@@ -54,7 +54,10 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
         let found = found.map_err(|e| {
             use std::error::Error;
             let text = e.source().map_or_else(|| e.body_text(), |s| s.to_string());
-            explain::shape("the query", "", &text)
+            // The text begins with the path where there is one.
+            let path = text.split_once(": ").filter(|(path, _)| !path.contains(' '));
+            let (path, text) = path.unwrap_or(("", &text));
+            explain::shape("the query", path, text)
         })?;
         Ok(Query(found.0))
     }
@@ -113,11 +116,7 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Refused> {
         Some(other) => format!("the body is sent as '{other}'"),
         None => "the body has no content type".to_owned(),
     };
-    let refusal = Refusal::invalid(message)
-        .hint("send it with content-type: application/json")
-        .hint("with curl: --json '{…}'");
-    Err(Refused::with_status(
-        StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        refusal,
-    ))
+    let refusal =
+        Refusal::invalid(message).hint("send it with content-type: application/json").hint("with curl: --json '{…}'");
+    Err(Refused::with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusal))
 }

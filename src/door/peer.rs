@@ -35,10 +35,7 @@ impl Ends {
     /// Returns the ends as they are looked up: mapped addresses become IPv4, and scope and flow of IPv6 are dropped.
     pub fn new(local: SocketAddr, peer: SocketAddr) -> Self {
         let plain = |a: SocketAddr| SocketAddr::new(a.ip().to_canonical(), a.port());
-        Self {
-            local: plain(local),
-            peer: plain(peer),
-        }
+        Self { local: plain(local), peer: plain(peer) }
     }
 
     /// Returns whether both ends are loopback addresses: only then can the owner be a process of this machine.
@@ -57,7 +54,8 @@ pub struct Holder {
     pub ancestors: Vec<Process>,
     /// False where the chain could not be read to its end: then nothing may be concluded from what is absent in it.
     pub whole: bool,
-    /// True where it or an ancestor carries a worker's mark in its environment that the daemon itself does not carry.
+    /// True where it or an ancestor looks like a worker's process: by a mark in its environment that the daemon
+    /// itself does not carry, or because it was called as a pane-exec.
     pub marked: bool,
 }
 

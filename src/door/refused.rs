@@ -44,9 +44,7 @@ pub fn status(kind: RefusalKind) -> StatusCode {
         RefusalKind::Invalid => StatusCode::BAD_REQUEST,
         RefusalKind::NotAllowed => StatusCode::FORBIDDEN,
         RefusalKind::Unknown => StatusCode::NOT_FOUND,
-        RefusalKind::KeyConflict | RefusalKind::Conflict | RefusalKind::Divergence => {
-            StatusCode::CONFLICT
-        }
+        RefusalKind::KeyConflict | RefusalKind::Conflict | RefusalKind::Divergence => StatusCode::CONFLICT,
         RefusalKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         RefusalKind::QueueFull => StatusCode::TOO_MANY_REQUESTS,
         RefusalKind::PeerUnreachable => StatusCode::BAD_GATEWAY,

@@ -8,7 +8,6 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -90,18 +89,15 @@ impl Listener {
 
 /// One connection, from its first byte to its end. When the client goes away the handler is dropped with it.
 async fn connection(stream: TcpStream, conn: Conn, router: Router, watcher: Watcher) {
-    let service = tower::service_fn(move |request: Request<Incoming>| {
-        let mut request = request.map(Body::new);
+    let service = tower::service_fn(move |request: Request<_>| {
+        let mut request: Request<_> = request;
         request.extensions_mut().insert(ConnectInfo(conn.clone()));
         router.clone().oneshot(request)
     });
     // Small answers to waiting callers must not wait for more to send; a socket that refuses is already closed.
     let _ = stream.set_nodelay(true);
     let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
     let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     if let Err(error) = watcher.watch(served.into_owned()).await {
         tracing::debug!(%error, "a connection broke off");

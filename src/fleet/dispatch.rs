@@ -9,9 +9,8 @@ use super::record::{Event, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::state::{Cx, Fleet};
 use super::team::{Address, Team};
-use super::timers::Timer;
 use super::turn::TurnState;
-use super::waits::{Subject, Wait};
+use super::waits::Subject;
 use super::worker::{Worker, WorkerState};
 
 impl Fleet {
@@ -157,8 +156,9 @@ impl Fleet {
     pub(super) fn tell_worker_or_wait(&mut self, cx: &mut Cx, ticket: Ticket, worker: &Arc<Worker>) {
         match worker.state {
             WorkerState::Starting => {
-                let until = cx.now + self.limits.key_ttl; // the launcher's ready_timeout ends it long before
-                self.wait(ticket, Wait { subject: Subject::Worker(worker.name.clone()), mail: None }, until);
+                // The launcher's ready_timeout ends it long before.
+                let until = cx.now + self.limits.key_ttl;
+                self.wait(ticket, Subject::Worker(worker.name.clone()), None, until);
             }
             _ => cx.answer(ticket, Ok(Answer::Worker(worker.clone()))),
         }
@@ -178,9 +178,8 @@ impl Fleet {
             self.end_worker(cx, &worker.name, "drained");
         } else if self.is_surplus(&worker) {
             self.retire(cx, name, "no longer in the charter's plan");
-        } else if worker.elastic {
-            let ttl = worker.profile.idle_ttl.unwrap_or(self.limits.idle_ttl);
-            self.at(cx.now + ttl, Timer::Idle(name.clone()));
+        } else {
+            self.time_idle(&worker);
         }
     }
 

@@ -60,8 +60,9 @@ impl Fleet {
 
     fn begin_step(&mut self, cx: &mut Cx, mut step: Step, request: StepRequest) -> Result<(), Refusal> {
         let (run, path) = (step.run, step.path.clone());
-        let of_run = (run, StepPath::from(""))..(RunId(run.0 + 1), StepPath::from(""));
-        if self.steps.range(of_run).count() >= self.limits.max_steps {
+        let row = self.runs.get(&run);
+        let begun = row.map_or(0, |run| run.finished_steps + (run.sent - run.settled));
+        if begun >= self.limits.max_steps as u64 {
             let message = format!("the run has {} steps, which is the most", self.limits.max_steps);
             return Err(Refusal::new(RefusalKind::QueueFull, message));
         }
@@ -213,6 +214,9 @@ impl Fleet {
     pub(super) fn end_run(&mut self, cx: &mut Cx, id: RunId, end: RunEnd, from_outside: bool) {
         let Some(run) = self.runs.get(&id).filter(|run| run.outcome.is_none()).cloned() else { return };
         let mut run = (*run).clone();
+        if let Some(at) = run.deadline {
+            self.timers.remove(&(at, Timer::RunDeadline(id)));
+        }
         run.outcome = Some(end.outcome);
         run.why = end.why;
         run.ended = Some(cx.now);

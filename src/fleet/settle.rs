@@ -48,6 +48,11 @@ impl Fleet {
         if turn.state == TurnState::Queued {
             self.unqueue(&turn);
         }
+        for (at, timer) in [(turn.deadline, Timer::Deadline(id)), (turn.timeout, Timer::Timeout(id))] {
+            if let Some(at) = at {
+                self.timers.remove(&(at, timer));
+            }
+        }
         for question in std::mem::take(&mut turn.questions) {
             self.withdraw_question(cx, question, "its turn has ended");
         }

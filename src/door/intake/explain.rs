@@ -110,51 +110,30 @@ mod tests {
     fn each_mistake_is_named_with_its_place_and_the_choices() {
         for (body, said) in [
             ("", "the body is empty; send a JSON object"),
-            (
-                r#"{"prompt" "x"}"#,
-                "the body is not valid JSON: expected `:` at line 1 column 11",
-            ),
+            (r#"{"prompt" "x"}"#, "the body is not valid JSON: expected `:` at line 1 column 11"),
             (
                 "{\n \"prompt\": \"x\n\"}",
                 "the body is not valid JSON: control character (\\u0000-\\u001F) found while parsing a string at line 3 column 0",
             ),
-            (
-                r#"{"prompt": "x"} {"#,
-                "the body is not valid JSON: trailing characters at line 1 column 17",
-            ),
-            (
-                r#"{"prompt": "x""#,
-                "the body is not valid JSON: EOF while parsing an object at line 1 column 14",
-            ),
+            (r#"{"prompt": "x"} {"#, "the body is not valid JSON: trailing characters at line 1 column 17"),
+            (r#"{"prompt": "x""#, "the body is not valid JSON: EOF while parsing an object at line 1 column 14"),
             (
                 r#"{"promt": "x"}"#,
                 "there is no field 'promt'; did you mean 'prompt'?; valid: prompt, priority, deadline, inner; seen at line 1 column 8",
             ),
-            (
-                r#"{"prompt": 5}"#,
-                "the field 'prompt' is integer `5`, wanted a string; seen at line 1 column 12",
-            ),
-            (
-                r#"{"prompt": null}"#,
-                "the field 'prompt' is null, wanted a string; seen at line 1 column 15",
-            ),
+            (r#"{"prompt": 5}"#, "the field 'prompt' is integer `5`, wanted a string; seen at line 1 column 12"),
+            (r#"{"prompt": null}"#, "the field 'prompt' is null, wanted a string; seen at line 1 column 15"),
             ("{}", "the field 'prompt' is missing; seen at line 1 column 2"),
-            (
-                r#"{"prompt": "a", "prompt": "b"}"#,
-                "the field 'prompt' is there twice; seen at line 1 column 24",
-            ),
+            (r#"{"prompt": "a", "prompt": "b"}"#, "the field 'prompt' is there twice; seen at line 1 column 24"),
             ("[1]", "the body is a list, wanted a JSON object"),
-            (
-                r#""text""#,
-                "the body is string \"text\", wanted a JSON object; seen at line 1 column 6",
-            ),
+            (r#""text""#, "the body is string \"text\", wanted a JSON object; seen at line 1 column 6"),
             (
                 r#"{"prompt": "x", "priority": "high"}"#,
                 "there is no value 'high' for 'priority'; valid: now, normal; seen at line 1 column 34",
             ),
             (
                 r#"{"prompt": "x", "deadline": "soon"}"#,
-                "the field 'deadline' cannot be read: 'soon' is not a length of time; write for example \"90s\", \"8m\", \"2h\", \"250ms\"; seen at line 1 column 34",
+                "the field 'deadline' cannot be read: 'soon' is not a length of time; write for example \"90s\", \"8m\", \"2h\", \"250ms\"; seen at line 1 column 35",
             ),
             (
                 r#"{"prompt": "x", "inner": [{"ids": [1, "2"]}]}"#,

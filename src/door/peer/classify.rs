@@ -36,12 +36,7 @@ pub enum Doubt {
 /// `roots` are the pane-execs of this fleet. Any worker among the holders wins, by the nearest root above it, also
 /// through a proxy: being a worker only takes rights away. The operator is our own user, in no worker's tree, with
 /// the whole chain of ancestors seen.
-pub fn classify(
-    owner: Option<&Owner>,
-    our_uid: u32,
-    roots: &HashMap<Process, WorkerName>,
-    proxied: bool,
-) -> Caller {
+pub fn classify(owner: Option<&Owner>, our_uid: u32, roots: &HashMap<Process, WorkerName>, proxied: bool) -> Caller {
     let Some(owner) = owner.filter(|o| !o.holders.is_empty()) else {
         return Doubt::NotFound.into();
     };
@@ -55,10 +50,7 @@ pub fn classify(
         };
     }
     if let Some((worker, agent)) = found {
-        return Caller::Worker {
-            name: worker.clone(),
-            via_child: !agent,
-        };
+        return Caller::Worker { name: worker.clone(), via_child: !agent };
     }
     if owner.holders.iter().any(|h| !h.whole) {
         Doubt::Broken.into()
@@ -75,9 +67,7 @@ pub fn classify(
 
 impl From<Doubt> for Caller {
     fn from(doubt: Doubt) -> Caller {
-        Caller::Anonymous {
-            why: doubt.to_string(),
-        }
+        Caller::Anonymous { why: doubt.to_string() }
     }
 }
 
@@ -91,13 +81,8 @@ pub fn proxied<'a>(mut names: impl Iterator<Item = &'a str>) -> bool {
 
 /// The worker above (or at) a holder, and whether the holder is the agent: pane-exec's own child. An orphan that
 /// pane-exec took in looks the same; whoever counts proofs of readiness must compare with the agent's pid.
-fn above<'a>(
-    holder: &Holder,
-    roots: &'a HashMap<Process, WorkerName>,
-) -> Option<(&'a WorkerName, bool)> {
-    let mut chain = std::iter::once(&holder.process)
-        .chain(&holder.ancestors)
-        .enumerate();
+fn above<'a>(holder: &Holder, roots: &'a HashMap<Process, WorkerName>) -> Option<(&'a WorkerName, bool)> {
+    let mut chain = std::iter::once(&holder.process).chain(&holder.ancestors).enumerate();
     chain.find_map(|(depth, p)| roots.get(p).map(|worker| (worker, depth <= 1)))
 }
 
@@ -109,20 +94,12 @@ mod tests {
     const US: u32 = 1000;
 
     fn p(pid: i32) -> Process {
-        Process {
-            pid,
-            start: pid as u64 * 10,
-        }
+        Process { pid, start: pid as u64 * 10 }
     }
 
     fn holder(pid: i32, above: &[i32]) -> Holder {
         let ancestors = above.iter().map(|&a| p(a)).chain([INIT]).collect();
-        Holder {
-            process: p(pid),
-            ancestors,
-            whole: true,
-            marked: false,
-        }
+        Holder { process: p(pid), ancestors, whole: true, marked: false }
     }
 
     fn owner(holders: Vec<Holder>) -> Owner {
@@ -130,16 +107,11 @@ mod tests {
     }
 
     fn roots(list: &[(i32, &str)]) -> HashMap<Process, WorkerName> {
-        list.iter()
-            .map(|&(pid, name)| (p(pid), name.into()))
-            .collect()
+        list.iter().map(|&(pid, name)| (p(pid), name.into())).collect()
     }
 
     fn worker(name: &str, via_child: bool) -> Caller {
-        Caller::Worker {
-            name: name.into(),
-            via_child,
-        }
+        Caller::Worker { name: name.into(), via_child }
     }
 
     #[test]
@@ -163,14 +135,8 @@ mod tests {
     fn one_worker_among_the_holders_is_enough_and_two_are_too_many() {
         let r = roots(&[(10, "a"), (11, "b")]);
         let (free, a, b) = (holder(90, &[80]), holder(20, &[10]), holder(21, &[11]));
-        assert_eq!(
-            classify(Some(&owner(vec![free.clone(), a.clone()])), US, &r, false),
-            worker("a", false)
-        );
-        assert_eq!(
-            classify(Some(&owner(vec![a, free, b])), US, &r, false),
-            Caller::from(Doubt::Shared)
-        );
+        assert_eq!(classify(Some(&owner(vec![free.clone(), a.clone()])), US, &r, false), worker("a", false));
+        assert_eq!(classify(Some(&owner(vec![a, free, b])), US, &r, false), Caller::from(Doubt::Shared));
     }
 
     #[test]
@@ -194,45 +160,22 @@ mod tests {
         let plain = owner(vec![holder(20, &[19])]);
         assert_eq!(classify(Some(&plain), US, &r, false), Caller::Operator);
         assert_eq!(classify(None, US, &r, false), Caller::from(Doubt::NotFound));
-        assert_eq!(
-            classify(Some(&owner(vec![])), US, &r, false),
-            Caller::from(Doubt::NotFound)
-        );
-        assert_eq!(
-            classify(Some(&plain), 0, &r, false),
-            Caller::from(Doubt::OtherUser)
-        );
-        assert_eq!(
-            classify(Some(&plain), US, &r, true),
-            Caller::from(Doubt::Proxied)
-        );
+        assert_eq!(classify(Some(&owner(vec![])), US, &r, false), Caller::from(Doubt::NotFound));
+        assert_eq!(classify(Some(&plain), 0, &r, false), Caller::from(Doubt::OtherUser));
+        assert_eq!(classify(Some(&plain), US, &r, true), Caller::from(Doubt::Proxied));
         let mut marked = plain.clone();
         marked.holders[0].marked = true;
-        assert_eq!(
-            classify(Some(&marked), US, &r, false),
-            Caller::from(Doubt::Stray)
-        );
+        assert_eq!(classify(Some(&marked), US, &r, false), Caller::from(Doubt::Stray));
         let mut broken = plain;
         broken.holders[0].whole = false;
-        assert_eq!(
-            classify(Some(&broken), US, &r, false),
-            Caller::from(Doubt::Broken)
-        );
+        assert_eq!(classify(Some(&broken), US, &r, false), Caller::from(Doubt::Broken));
     }
 
     #[test]
     fn proxy_headers_are_known_in_any_case() {
-        for name in [
-            "Forwarded",
-            "via",
-            "X-Real-Ip",
-            "x-forwarded-for",
-            "X-FORWARDED-HOST",
-        ] {
+        for name in ["Forwarded", "via", "X-Real-Ip", "x-forwarded-for", "X-FORWARDED-HOST"] {
             assert!(proxied(["host", name].into_iter()), "{name}");
         }
-        assert!(!proxied(
-            ["host", "accept", "x-forwarder", "forward"].into_iter()
-        ));
+        assert!(!proxied(["host", "accept", "x-forwarder", "forward"].into_iter()));
     }
 }

@@ -33,15 +33,8 @@ pub(super) fn owners(batch: &[Ends]) -> Vec<Option<Owner>> {
         let socket = socket?;
         let pids = holders.get(&socket.inode)?;
         // By pid, so that an answer does not depend on the order in which /proc was read.
-        let found: BTreeMap<_, _> = pids
-            .iter()
-            .filter_map(|&pid| tree.holder(pid))
-            .map(|h| (h.process, h))
-            .collect();
-        (!found.is_empty()).then(|| Owner {
-            uid: socket.uid,
-            holders: found.into_values().collect(),
-        })
+        let found: BTreeMap<_, _> = pids.iter().filter_map(|&pid| tree.holder(pid)).map(|h| (h.process, h)).collect();
+        (!found.is_empty()).then(|| Owner { uid: socket.uid, holders: found.into_values().collect() })
     };
     sockets.into_iter().map(owner).collect()
 }

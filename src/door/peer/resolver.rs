@@ -30,13 +30,7 @@ impl Resolver {
     /// Returns a resolver and the task that serves it; the task ends with its last resolver.
     pub fn new() -> (Self, Ears) {
         let (questions, queue) = mpsc::channel(QUEUE);
-        (
-            Self {
-                questions,
-                our_uid: os::our_uid(),
-            },
-            Ears { queue },
-        )
+        (Self { questions, our_uid: os::our_uid() }, Ears { queue })
     }
 
     /// Returns the owner of the peer's socket, or `None` where that cannot be told.
@@ -71,9 +65,7 @@ impl Ears {
         while self.queue.recv_many(&mut batch, QUEUE).await > 0 {
             let ends: Vec<Ends> = batch.iter().map(|q| q.ends).collect();
             // A panic in there loses one batch of answers, which then read "cannot tell".
-            let owners = tokio::task::spawn_blocking(move || os::owners(&ends))
-                .await
-                .unwrap_or_default();
+            let owners = tokio::task::spawn_blocking(move || os::owners(&ends)).await.unwrap_or_default();
             for (question, owner) in batch.drain(..).zip(owners) {
                 // Whoever asked may have gone meanwhile; nothing is owed then.
                 let _ = question.answer.send(owner);
@@ -106,11 +98,7 @@ mod tests {
             let owner = owner.expect("the owner is this process");
             assert_eq!(owner.uid, resolver.our_uid());
             assert_eq!(
-                owner
-                    .holders
-                    .iter()
-                    .map(|h| h.process.pid)
-                    .collect::<Vec<_>>(),
+                owner.holders.iter().map(|h| h.process.pid).collect::<Vec<_>>(),
                 [rustix::process::getpid().as_raw_pid()]
             );
         }
@@ -121,10 +109,7 @@ mod tests {
     #[tokio::test]
     async fn a_peer_that_is_not_on_this_machine_is_not_looked_up() {
         let (resolver, _nobody_listens) = Resolver::new();
-        let ends = Ends::new(
-            "127.0.0.1:7717".parse().unwrap(),
-            "192.0.2.7:4000".parse().unwrap(),
-        );
+        let ends = Ends::new("127.0.0.1:7717".parse().unwrap(), "192.0.2.7:4000".parse().unwrap());
         assert_eq!(resolver.owner(ends).await, None);
     }
 }

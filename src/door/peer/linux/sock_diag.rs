@@ -26,10 +26,7 @@ impl SockDiag {
         socket.connect(&NetlinkAddr::new(0, 0))?;
         // The kernel answers within the send; a socket that has no answer then must not hold up the thread.
         socket.set_non_blocking(true)?;
-        Ok(Self {
-            socket,
-            sequence: 0,
-        })
+        Ok(Self { socket, sequence: 0 })
     }
 
     /// Returns the peer's socket, or `None` if no process holds one.
@@ -47,11 +44,7 @@ impl SockDiag {
         header.flags = NLM_F_REQUEST;
         header.sequence_number = self.sequence;
         let request = InetRequest {
-            family: if ends.peer.is_ipv4() {
-                AF_INET
-            } else {
-                AF_INET6
-            },
+            family: if ends.peer.is_ipv4() { AF_INET } else { AF_INET6 },
             protocol: IPPROTO_TCP,
             extensions: ExtensionFlags::empty(),
             states: StateFlags::all(),
@@ -64,8 +57,7 @@ impl SockDiag {
         self.socket.send(&bytes, 0)?;
         let mut answer = Vec::with_capacity(4096);
         self.socket.recv(&mut answer, 0)?;
-        let answer =
-            NetlinkMessage::<SockDiagMessage>::deserialize(&answer).map_err(io::Error::other)?;
+        let answer = NetlinkMessage::<SockDiagMessage>::deserialize(&answer).map_err(io::Error::other)?;
         if answer.header.sequence_number != self.sequence {
             return Err(io::Error::other("sock_diag answered another question"));
         }
@@ -73,22 +65,14 @@ impl SockDiag {
             NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(found)) => {
                 let (found, id) = (&found.header, &found.header.socket_id);
                 // Without an exact match the kernel falls back to a listener on the peer's port: that is somebody else.
-                let exact =
-                    id.source_port == ends.peer.port() && id.destination_port == ends.local.port();
+                let exact = id.source_port == ends.peer.port() && id.destination_port == ends.local.port();
                 // A closed connection that lingers in the kernel has no inode and user 0: nobody holds it.
                 let held = found.inode != 0 && found.state != TCP_LISTEN;
-                Ok((exact && held).then_some(Socket {
-                    uid: found.uid,
-                    inode: found.inode,
-                }))
+                Ok((exact && held).then_some(Socket { uid: found.uid, inode: found.inode }))
             }
-            NetlinkPayload::Error(error) if error.to_io().kind() == io::ErrorKind::NotFound => {
-                Ok(None)
-            }
+            NetlinkPayload::Error(error) if error.to_io().kind() == io::ErrorKind::NotFound => Ok(None),
             NetlinkPayload::Error(error) => Err(error.to_io()),
-            other => Err(io::Error::other(format!(
-                "sock_diag gave an unexpected answer: {other:?}"
-            ))),
+            other => Err(io::Error::other(format!("sock_diag gave an unexpected answer: {other:?}"))),
         }
     }
 }

@@ -12,14 +12,8 @@ pub(super) struct SocketTable(HashMap<Ends, Socket>);
 impl SocketTable {
     /// Reads both tables; one that cannot be read counts as empty.
     pub(super) fn read() -> Self {
-        let text = ["/proc/net/tcp", "/proc/net/tcp6"]
-            .map(|f| std::fs::read_to_string(f).unwrap_or_default());
-        Self(
-            text.iter()
-                .flat_map(|t| t.lines())
-                .filter_map(row)
-                .collect(),
-        )
+        let text = ["/proc/net/tcp", "/proc/net/tcp6"].map(|f| std::fs::read_to_string(f).unwrap_or_default());
+        Self(text.iter().flat_map(|t| t.lines()).filter_map(row).collect())
     }
 
     /// Returns the peer's socket, or `None` if no process holds one.
@@ -41,13 +35,7 @@ fn row(line: &str) -> Option<(Ends, Socket)> {
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
-    let word = |i: usize| {
-        Some(
-            u32::from_str_radix(ip.get(i * 8..i * 8 + 8)?, 16)
-                .ok()?
-                .to_ne_bytes(),
-        )
-    };
+    let word = |i: usize| Some(u32::from_str_radix(ip.get(i * 8..i * 8 + 8)?, 16).ok()?.to_ne_bytes());
     let ip = match ip.len() {
         8 => IpAddr::V4(Ipv4Addr::from(word(0)?)),
         32 => {

@@ -24,13 +24,7 @@ fn connect(listen: &str, through: &str) -> (Accepted, TcpStream) {
     let port = listener.local_addr().unwrap().port();
     let theirs = TcpStream::connect((through, port)).unwrap();
     let (ours, peer) = listener.accept().unwrap();
-    (
-        Accepted {
-            ends: Ends::new(ours.local_addr().unwrap(), peer),
-            _ours: ours,
-        },
-        theirs,
-    )
+    (Accepted { ends: Ends::new(ours.local_addr().unwrap(), peer), _ours: ours }, theirs)
 }
 
 fn loopback() -> (Accepted, TcpStream) {
@@ -38,20 +32,12 @@ fn loopback() -> (Accepted, TcpStream) {
 }
 
 fn hold(command: &mut Command, stream: TcpStream) -> Child {
-    command
-        .stdin(Stdio::from(OwnedFd::from(stream)))
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap()
+    command.stdin(Stdio::from(OwnedFd::from(stream))).stdout(Stdio::null()).spawn().unwrap()
 }
 
 /// Like `hold`, but returns once the child has said that it is where it should be.
 fn hold_until_ready(command: &mut Command, stream: TcpStream) -> Child {
-    let mut child = command
-        .stdin(Stdio::from(OwnedFd::from(stream)))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdin(Stdio::from(OwnedFd::from(stream))).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = [0; 6];
     child.stdout.take().unwrap().read_exact(&mut line).unwrap();
     assert_eq!(&line, b"ready\n");
@@ -90,10 +76,7 @@ fn held_by(owner: &Owner, pid: i32) -> Option<&Holder> {
 
 const SAY: &str = "echo ready; exec cat >/dev/null";
 fn worker() -> Caller {
-    Caller::Worker {
-        name: "w".into(),
-        via_child: false,
-    }
+    Caller::Worker { name: "w".into(), via_child: false }
 }
 
 #[test]
@@ -105,10 +88,7 @@ fn a_plain_child_is_found_with_us_above_it() {
     let holder = held_by(&found, pid(&child)).unwrap();
     assert!(holder.whole && !holder.marked);
     assert_eq!(holder.ancestors[0], me());
-    assert!(
-        held_by(&found, our_pid()).is_none(),
-        "our copy of their end is closed"
-    );
+    assert!(held_by(&found, our_pid()).is_none(), "our copy of their end is closed");
     assert_eq!(standing(&accepted, &HashMap::new()), Caller::Operator);
     assert_eq!(standing(&accepted, &pretend_root()), worker());
     drop(accepted);
@@ -119,16 +99,10 @@ fn a_plain_child_is_found_with_us_above_it() {
 fn a_new_session_does_not_leave_the_tree() {
     let roots = pretend_root();
     let (accepted, stream) = loopback();
-    let mut child = hold_until_ready(
-        Command::new("setsid").args(["--fork", "--wait", "sh", "-c", SAY]),
-        stream,
-    );
+    let mut child = hold_until_ready(Command::new("setsid").args(["--fork", "--wait", "sh", "-c", SAY]), stream);
     // The waiting setsid holds the connection too; the one in the new session is its child.
     let found = owner(&accepted).unwrap();
-    assert!(found.holders.iter().any(|h| {
-        h.ancestors
-            .contains(&held_by(&found, pid(&child)).unwrap().process)
-    }));
+    assert!(found.holders.iter().any(|h| { h.ancestors.contains(&held_by(&found, pid(&child)).unwrap().process) }));
     assert_eq!(standing(&accepted, &roots), worker());
     drop(accepted);
     child.wait().unwrap();
@@ -141,11 +115,7 @@ fn a_double_fork_does_not_leave_the_tree() {
     let script = "exec 3<&0; (setsid cat <&3 3<&- >/dev/null 2>&1 &)";
     let mut middle = hold(Command::new("sh").args(["-c", script]), stream);
     middle.wait().unwrap();
-    assert_eq!(
-        standing(&accepted, &roots),
-        worker(),
-        "the orphan is taken in by the root"
-    );
+    assert_eq!(standing(&accepted, &roots), worker(), "the orphan is taken in by the root");
 }
 
 #[test]
@@ -161,33 +131,17 @@ fn an_emptied_environment_changes_nothing_under_a_root() {
 #[test]
 fn a_mark_without_a_known_root_takes_the_rights_away() {
     let (accepted, stream) = loopback();
-    let mut child = hold(
-        Command::new("sh")
-            .args(["-c", "cat; exit"])
-            .env("FLEET_WORKER", "w-gone-1"),
-        stream,
-    );
-    assert_eq!(
-        standing(&accepted, &HashMap::new()),
-        Caller::from(Doubt::Stray)
-    );
+    let mut child = hold(Command::new("sh").args(["-c", "cat; exit"]).env("FLEET_WORKER", "w-gone-1"), stream);
+    assert_eq!(standing(&accepted, &HashMap::new()), Caller::from(Doubt::Stray));
     drop(accepted);
     child.wait().unwrap();
 
     // Emptying its own environment does not help a child whose parent still carries the mark.
     let (accepted, stream) = loopback();
     let inner = "env -i sh -c 'echo ready; exec cat >/dev/null'; exit";
-    let mut child = hold_until_ready(
-        Command::new("sh")
-            .args(["-c", inner])
-            .env("FLEET_WORKER", "w-gone-1"),
-        stream,
-    );
+    let mut child = hold_until_ready(Command::new("sh").args(["-c", inner]).env("FLEET_WORKER", "w-gone-1"), stream);
     assert!(owner(&accepted).unwrap().holders.iter().all(|h| h.marked));
-    assert_eq!(
-        standing(&accepted, &HashMap::new()),
-        Caller::from(Doubt::Stray)
-    );
+    assert_eq!(standing(&accepted, &HashMap::new()), Caller::from(Doubt::Stray));
     drop(accepted);
     child.wait().unwrap();
 }
@@ -199,10 +153,7 @@ fn all_holders_are_returned_and_one_worker_among_them_decides() {
     let mut second = hold(&mut Command::new("cat"), stream.try_clone().unwrap());
     let found = owner(&accepted).unwrap();
     for pid in [pid(&first), pid(&second), our_pid()] {
-        assert!(
-            held_by(&found, pid).is_some(),
-            "{pid} is missing in {found:?}"
-        );
+        assert!(held_by(&found, pid).is_some(), "{pid} is missing in {found:?}");
     }
     assert!(found.holders.is_sorted_by_key(|h| h.process.pid));
     let only = held_by(&found, pid(&second)).unwrap().process;
@@ -224,10 +175,7 @@ fn a_closed_connection_has_no_owner() {
 #[test]
 fn a_listener_on_the_peers_port_is_not_the_peer() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let ends = Ends::new(
-        "127.0.0.1:9".parse().unwrap(),
-        listener.local_addr().unwrap(),
-    );
+    let ends = Ends::new("127.0.0.1:9".parse().unwrap(), listener.local_addr().unwrap());
     assert_eq!(owners(&[ends]), [None]);
 }
 
@@ -244,15 +192,8 @@ fn every_family_is_looked_up_and_both_tables_agree() {
         assert!(accepted.ends.loopback(), "{listen} {through}");
         let found = owner(&accepted).unwrap_or_else(|| panic!("{listen} {through} has no owner"));
         assert!(held_by(&found, our_pid()).is_some());
-        let by_query = super::sock_diag::SockDiag::open()
-            .unwrap()
-            .find(&accepted.ends)
-            .unwrap();
-        assert_eq!(
-            by_query,
-            SocketTable::read().find(&accepted.ends),
-            "{listen} {through}"
-        );
+        let by_query = super::sock_diag::SockDiag::open().unwrap().find(&accepted.ends).unwrap();
+        assert_eq!(by_query, SocketTable::read().find(&accepted.ends), "{listen} {through}");
     }
 }
 
@@ -262,8 +203,18 @@ fn a_batch_keeps_its_order() {
     drop(stream);
     let (here, _stream) = loopback();
     let found = owners(&[gone.ends, here.ends, gone.ends]);
-    assert_eq!(
-        found.iter().map(Option::is_some).collect::<Vec<_>>(),
-        [false, true, false]
-    );
+    assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false]);
+}
+
+#[test]
+fn a_pane_exec_that_is_not_known_yet_gives_its_children_no_rights() {
+    // A shell that is called as pane-exec is: its second word is the subcommand.
+    let script = "env -i sh -c 'echo ready; exec cat >/dev/null'; exit";
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("pane-exec"), script).unwrap();
+    let (accepted, stream) = loopback();
+    let mut child = hold_until_ready(Command::new("sh").arg("pane-exec").current_dir(dir.path()), stream);
+    assert_eq!(standing(&accepted, &HashMap::new()), Caller::from(Doubt::Stray));
+    drop(accepted);
+    child.wait().unwrap();
 }
