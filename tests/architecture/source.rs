@@ -132,11 +132,11 @@ fn raw_end(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// Returns stripped code without the items that are compiled for tests only.
 pub fn without_tests(code: &str) -> String {
-    const MARK: &str = "#[cfg(test)]";
+    const MARKS: [&str; 2] = ["#[cfg(test)]", "#[cfg(all(test,"];
     let mut out = code.as_bytes().to_vec();
     let mut from = 0;
-    while let Some(found) = code[from..].find(MARK).map(|n| from + n) {
-        let end = item_end(code.as_bytes(), found + MARK.len());
+    while let Some(found) = MARKS.iter().filter_map(|mark| code[from..].find(mark)).min().map(|n| from + n) {
+        let end = item_end(code.as_bytes(), found + MARKS[0].len());
         out[found..end].iter_mut().filter(|b| **b != b'\n').for_each(|b| *b = b' ');
         from = end;
     }
