@@ -213,11 +213,10 @@ pub fn spawns(tree: &Tree) -> Vec<Fault> {
     for file in tree.rust("src/") {
         for path in paths(&file.product_code()) {
             let Some(how) = SPAWNS.iter().find(|how| path.holds(how)) else { continue };
-            let allowed = SPAWNS_ALLOWED
-                .iter()
-                .any(|(begin, only, _why)| in_room(&file.path, begin) && (only.is_empty() || only.contains(&how[0])));
+            let how = how.join("::");
+            let may = |only: &[&str]| only.is_empty() || only.contains(&how.as_str());
+            let allowed = SPAWNS_ALLOWED.iter().any(|(room, only, _why)| in_room(&file.path, room) && may(only));
             if !allowed {
-                let how = how.join("::");
                 faults.push(file.fault(path.line, format!("`{how}`: tasks and threads are begun by the daemon only")));
             }
         }
