@@ -34,6 +34,8 @@ const SPAWNS: &[&[&str]] = &[
 const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
     ("src/daemon", &[], "it owns every task: names it, supervises it, joins it at shutdown"),
     ("src/charter", &["thread"], "a generation's VM lives on a thread of its own and ends with its handle"),
+    ("src/door/server", &["JoinSet", "task"], "one task a connection; `Listener::serve` owns them and ends them all"),
+    ("src/door/peer/resolver", &["task"], "reading the kernel's tables blocks; awaited where it is begun"),
     ("src/store", &["thread"], "SQLite blocks: one writer thread, joined when the store is dropped"),
 ];
 
