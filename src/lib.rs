@@ -1,8 +1,10 @@
 //! fleetd: one leader, a team of workers, policy in Lua.
 //!
 //! Five floors; an import only ever points down (`tests/architecture.rs` holds it). See `docs/ARCHITECTURE.md`.
-pub mod door;
 
+pub mod cli;
+pub mod door;
 pub mod engine;
 pub mod fleet;
 pub mod launch;
+pub mod store;
