@@ -33,7 +33,6 @@ const SPAWNS: &[&[&str]] = &[
 /// Who may begin one, which, and why. Everything else gives its future to the daemon. `&[]` means any.
 const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
     ("src/daemon", &[], "it owns every task: names it, supervises it, joins it at shutdown"),
-<<<<<<< HEAD
     (
         "src/charter",
         &["thread::spawn", "thread::Builder"],
@@ -47,12 +46,6 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
     ("src/launch/pane_exec", &["thread::Builder"], "a process of its own without a runtime; it joins its threads"),
     ("src/door/server", &["task::JoinSet", "JoinSet::new"], "the accept loop owns its connections and outlives them"),
     ("src/door/peer", &["task::spawn_blocking"], "asking the kernel blocks; the answer is awaited on the spot"),
-=======
-    ("src/charter", &["thread"], "a generation's VM lives on a thread of its own and ends with its handle"),
-    ("src/door/server", &["JoinSet", "task"], "one task a connection; `Listener::serve` owns them and ends them all"),
-    ("src/door/peer/resolver", &["task"], "reading the kernel's tables blocks; awaited where it is begun"),
-    ("src/store", &["thread"], "SQLite blocks: one writer thread, joined when the store is dropped"),
->>>>>>> door
 ];
 
 /// What the pure rules must never touch: the world comes in as an input and goes out as an effect.
