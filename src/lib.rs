@@ -1,4 +1,7 @@
 //! fleetd: one leader, a team of workers, policy in Lua.
 //!
 //! Five floors; an import only ever points down (`tests/architecture.rs` holds it). See `docs/ARCHITECTURE.md`.
+
+pub mod engine;
+pub mod fleet;
 pub mod launch;

@@ -1,0 +1,116 @@
+//! What the engine needs from the rooms above it, as traits. They implement, it calls; it never imports them.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::fleet::envelope::Envelope;
+use crate::fleet::ids::{RecipeName, RunId, TurnId};
+use crate::fleet::input::WorkEffect;
+use crate::fleet::record::{Event, Record, Saved};
+use crate::fleet::refusal::Refusal;
+use crate::fleet::run::{FinishedStep, Run, RunEffect, Step};
+use crate::fleet::team::{Generation, Routed, Task, TeamLoad};
+use crate::fleet::time::Time;
+use crate::fleet::turn::Turn;
+
+/// A future behind a trait object.
+pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
+
+/// Where records are kept. Reads see everything that was committed.
+pub trait Journal: Send + Sync + 'static {
+    /// Stores the records of one or more steps, in order, all or nothing; returns once they are durable.
+    fn commit(&self, records: Vec<Record>) -> Boxed<Result<(), JournalError>>;
+    /// Returns everything that is needed to go on.
+    fn load(&self) -> Boxed<Result<Saved, JournalError>>;
+    /// Returns the exact prompt of a turn.
+    fn prompt(&self, turn: TurnId) -> Boxed<Result<Option<Arc<str>>, JournalError>>;
+    /// Returns the envelope of a settled turn.
+    fn envelope(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>>;
+    /// Returns a turn, also a collected one.
+    fn turn(&self, turn: TurnId) -> Boxed<Result<Option<Turn>, JournalError>>;
+    /// Returns a run, also a collected one.
+    fn run(&self, run: RunId) -> Boxed<Result<Option<Run>, JournalError>>;
+    /// Returns the newest runs, newest first.
+    fn runs(&self, limit: usize) -> Boxed<Result<Vec<Run>, JournalError>>;
+    /// Returns the job of a run.
+    fn job(&self, run: RunId) -> Boxed<Result<Option<Arc<Value>>, JournalError>>;
+    /// Returns the value of an ended run.
+    fn run_value(&self, run: RunId) -> Boxed<Result<Option<Arc<Value>>, JournalError>>;
+    /// Returns the finished steps of a run with their values, ordered by `seq`.
+    fn finished_steps(&self, run: RunId) -> Boxed<Result<Vec<FinishedStep>, JournalError>>;
+    /// Returns all steps of a run without values, in the order in which they began.
+    fn steps(&self, run: RunId) -> Boxed<Result<Vec<Step>, JournalError>>;
+    /// Returns the events of a turn, oldest first.
+    fn events(&self, turn: TurnId) -> Boxed<Result<Vec<Event>, JournalError>>;
+    /// Keeps the sources of a charter under their hash, as one opaque text.
+    fn save_sources(&self, hash: String, sources: Arc<str>) -> Boxed<Result<(), JournalError>>;
+    /// Returns the sources that were kept under a hash.
+    fn sources(&self, hash: String) -> Boxed<Result<Option<Arc<str>>, JournalError>>;
+    /// Drops history older than a moment: collected turns and runs, their texts, events.
+    fn prune(&self, before: Time) -> Boxed<Result<u64, JournalError>>;
+}
+
+/// Why the store did not do something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JournalError {
+    /// The disk has no room.
+    #[error("the disk is full: {0}")]
+    Full(String),
+    /// Anything else: the text says what was tried and what the store answered.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Who starts workers and gives them their turns. Orders must not block; what comes of them is told to the engine as
+/// a `Sighting`.
+pub trait Launchers: Send + Sync + 'static {
+    /// Carries out one order.
+    fn carry_out(&self, order: WorkEffect);
+}
+
+/// Who decides where a task goes, and executes recipes.
+pub trait Policy: Send + Sync + 'static {
+    /// Asks the rubrics of the newest generation.
+    fn route(&self, task: Task, team: TeamLoad) -> Boxed<Result<Routed, Refusal>>;
+    /// Checks a job against the recipe's input; the error names the field, what was wanted and what came.
+    fn check_job(&self, recipe: &RecipeName, job: &Value) -> Result<(), Refusal>;
+    /// Begins, goes on with or drops a run. Must not block; the run's steps come back as `RunInput`.
+    fn run(&self, order: RunEffect);
+    /// Returns the state of the charter.
+    fn status(&self) -> CharterStatus;
+    /// Reads the charter directory now and loads it if it changed; the error is the refusal of the new files.
+    fn reload(&self) -> Boxed<Result<CharterStatus, Refusal>>;
+}
+
+/// The state of the charter, for every door.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CharterStatus {
+    /// The directory.
+    pub dir: String,
+    /// The generation in force.
+    pub generation: Generation,
+    /// When it came into force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
+    /// Its files.
+    pub files: Vec<String>,
+    /// True when the files in force are the copy of the last good ones and not what lies in the directory.
+    pub last_good: bool,
+    /// Why the newest files were not taken, as `file:line: message` with the source line; absent when they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How many loads were refused since the start.
+    pub rejected: u64,
+    /// Rubrics skipped because of an error since the start.
+    pub rubric_errors: u64,
+}
+
+/// What time it is.
+pub trait Clock: Send + Sync + 'static {
+    /// Returns the present moment; never goes back while the process lives.
+    fn now(&self) -> Time;
+}

@@ -1,0 +1,169 @@
+//! The reply with its metadata: what a sender gets for a turn.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ids::{MessageId, ProfileName, RoleName, TurnId, WorkerName};
+use super::time::Time;
+use super::turn::Outcome;
+
+/// The reply with its metadata; its JSON form is the answer of `POST /message` and of a recipe's `run:send`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Envelope {
+    /// The turn.
+    pub turn: TurnId,
+    /// The message that carries it; absent in a run, whose steps collect by themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
+    /// Who answered.
+    pub from: From,
+    /// True exactly when the outcome is `replied`.
+    pub ok: bool,
+    /// How the turn ended.
+    pub outcome: Outcome,
+    /// The outcome's word when it is not `replied`, or `busy` when a step was never accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Why it ended so, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The reply text; empty when there is none.
+    pub text: Arc<str>,
+    /// Checked JSON when a schema was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+    /// Tokens and cost, where the agent tells them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// When what happened.
+    pub times: Times,
+    /// What showed how the turn ended: `exit_status`, `hook`, `screen`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
+    /// How the process ended, for workers that are one process a turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<Exit>,
+    /// The end of what the process wrote to stderr.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
+    /// The charter generation when the turn was accepted.
+    pub generation: u64,
+    /// Present when the text was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<Truncated>,
+    /// The turn that this one tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<TurnId>,
+}
+
+/// Who answered a turn; all absent when no worker ever had it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct From {
+    /// The worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<WorkerName>,
+    /// Its role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<RoleName>,
+    /// Its profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileName>,
+    /// Its launcher.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launcher: Option<String>,
+    /// The model that the agent named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// What a turn cost, in tokens and, where known, in money.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens read.
+    pub input: u64,
+    /// Tokens written.
+    pub output: u64,
+    /// Tokens read from the model's cache.
+    pub cache_read: u64,
+    /// Tokens written to the model's cache.
+    pub cache_write: u64,
+    /// US dollars, if the agent tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+/// When what happened to a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// Accepted and stored.
+    pub accepted: Time,
+    /// Given to a worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed: Option<Time>,
+    /// Proven to have been taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Time>,
+    /// Ended.
+    pub settled: Time,
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+/// Where the rest of a cut text lies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Truncated {
+    /// The file with the whole text.
+    pub path: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+/// What a launcher reports when a turn has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finish {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why, unless it was replied to.
+    pub why: Option<String>,
+    /// The reply text.
+    pub text: Arc<str>,
+    /// Present when the text was cut.
+    pub truncated: Option<Truncated>,
+    /// How the process ended.
+    pub exit: Option<Exit>,
+    /// The end of its stderr.
+    pub stderr: Option<String>,
+    /// Tokens and cost.
+    pub usage: Option<Usage>,
+    /// The model that the agent named.
+    pub model: Option<String>,
+    /// What showed it.
+    pub proof: Option<String>,
+}
+
+impl Finish {
+    /// Returns an ending without a reply.
+    pub fn without_reply(outcome: Outcome, why: impl Into<String>) -> Finish {
+        Finish {
+            outcome,
+            why: Some(why.into()),
+            text: "".into(),
+            truncated: None,
+            exit: None,
+            stderr: None,
+            usage: None,
+            model: None,
+            proof: None,
+        }
+    }
+}

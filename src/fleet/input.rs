@@ -1,0 +1,282 @@
+//! Everything that can reach the fleet, everything it can want done, and everything it answers.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::caller::Caller;
+use super::envelope::{Envelope, Finish};
+use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId, WorkerName};
+use super::mail::{Message, Question};
+use super::record::Record;
+use super::refusal::Refusal;
+use super::run::{Run, RunEffect, RunInput};
+use super::team::{Address, Team};
+use super::time::{Span, Time};
+use super::turn::{Priority, Turn};
+use super::worker::{Process, Worker};
+
+/// One thing that happens to the fleet.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A caller wants something; the answer goes to the ticket, now or later.
+    Call {
+        /// Where the answer goes.
+        ticket: Ticket,
+        /// Who wants it.
+        caller: Caller,
+        /// What.
+        call: Call,
+    },
+    /// A waiting caller went away; its turn goes on.
+    Leave(Ticket),
+    /// A launcher saw something.
+    Seen(Sighting),
+    /// A new generation of the charter is in force.
+    Team(Arc<Team>),
+    /// A run's code reached a step or its end.
+    Run(RunInput),
+    /// Time has passed.
+    Tick,
+    /// The daemon is shutting down: hand out nothing more.
+    Drain,
+}
+
+/// What a caller wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// Send a message; answered as soon as it is stored.
+    Send(SendCall),
+    /// Wait for a turn to end or to ask.
+    WaitTurn {
+        /// The turn.
+        turn: TurnId,
+        /// How long at most.
+        until: Time,
+    },
+    /// Wait for a run to end or to ask.
+    WaitRun {
+        /// The run.
+        run: RunId,
+        /// How long at most.
+        until: Time,
+    },
+    /// Withdraw or interrupt a turn.
+    CancelTurn(TurnId),
+    /// End a run.
+    CancelRun(RunId),
+    /// Read the caller's mailbox.
+    Poll {
+        /// Only what came after this one.
+        after: Option<MessageId>,
+        /// How many at most.
+        limit: usize,
+        /// How long to wait if there is nothing.
+        until: Option<Time>,
+    },
+    /// Collect messages.
+    Ack(Vec<MessageId>),
+    /// Answer a question.
+    Answer {
+        /// The question, or the turn that has exactly one open.
+        question: Asked,
+        /// The answer.
+        text: Arc<str>,
+    },
+    /// Start a worker.
+    Spawn {
+        /// Its role.
+        role: RoleName,
+        /// Its profile; the role's first if absent.
+        profile: Option<ProfileName>,
+        /// Idempotency key with the hash of the body.
+        key: Option<(Key, String)>,
+    },
+    /// Stop a worker.
+    Stop {
+        /// The worker.
+        worker: WorkerName,
+        /// At once, or after its present turn.
+        kill: bool,
+    },
+    /// Start a recipe.
+    StartRun(RunCall),
+    /// A worker asks inside its own turn and waits for the answer.
+    Ask {
+        /// The turn.
+        turn: TurnId,
+        /// The question.
+        text: Arc<str>,
+        /// How long it waits at most.
+        until: Time,
+    },
+}
+
+/// Which question is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// This one.
+    Question(QuestionId),
+    /// The only open one of this turn.
+    Turn(TurnId),
+}
+
+/// A send, with the address already found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SendCall {
+    /// Where it goes.
+    pub to: Address,
+    /// Why the rubrics sent it there.
+    pub because: Option<String>,
+    /// The prompt.
+    pub prompt: Arc<str>,
+    /// A free word for the kind of work.
+    pub kind: Option<String>,
+    /// Whether it goes first.
+    pub priority: Priority,
+    /// From acceptance to settlement.
+    pub deadline: Option<Span>,
+    /// Idempotency key with the hash of the body.
+    pub key: Option<(Key, String)>,
+}
+
+/// A start of a recipe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunCall {
+    /// The recipe.
+    pub recipe: RecipeName,
+    /// Its job, checked against the recipe's input.
+    pub job: Arc<Value>,
+    /// Shorter than the recipe's own, if wanted.
+    pub deadline: Option<Span>,
+    /// Idempotency key with the hash of the body.
+    pub key: Option<(Key, String)>,
+}
+
+/// What a launcher saw. Every sighting may come late, twice or never.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sighting {
+    /// The worker has called in and is idle.
+    Up {
+        /// The worker.
+        worker: WorkerName,
+    },
+    /// The worker did not come up.
+    NotUp {
+        /// The worker.
+        worker: WorkerName,
+        /// Why, with the last lines of its screen if there is one.
+        why: String,
+    },
+    /// The text was proven to have been taken.
+    Taken {
+        /// The worker.
+        worker: WorkerName,
+        /// The turn.
+        turn: TurnId,
+        /// The pane-exec above it.
+        process: Option<Process>,
+    },
+    /// The turn ended; `idle` says that the worker can take the next one.
+    Finished {
+        /// The worker.
+        worker: WorkerName,
+        /// The turn.
+        turn: TurnId,
+        /// How.
+        finish: Box<Finish>,
+        /// Whether nothing of the turn runs any more.
+        idle: bool,
+    },
+    /// The worker was seen idle.
+    Idle {
+        /// The worker.
+        worker: WorkerName,
+    },
+    /// A dialog is open.
+    Blocked {
+        /// The worker.
+        worker: WorkerName,
+        /// What it asks.
+        why: String,
+    },
+    /// The worker's whole tree is proven dead.
+    Gone {
+        /// The worker.
+        worker: WorkerName,
+        /// How that came.
+        why: String,
+    },
+}
+
+/// Something the fleet wants done; released only after the records of its step are stored.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// For the launchers.
+    Work(WorkEffect),
+    /// For the executor of runs.
+    Run(RunEffect),
+}
+
+/// An order to a launcher. Each is idempotent: it may be given again after a restart.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WorkEffect {
+    /// Bring the worker up, then report `Up` or `NotUp`.
+    Start(Arc<Worker>),
+    /// Give the worker this turn; if it has it already, find out how it stands.
+    Hand(Arc<Worker>, Arc<Turn>),
+    /// Make the worker stop this turn, then report `Idle`, `Finished` or `Gone`.
+    Interrupt(Arc<Worker>, TurnId),
+    /// End the worker's whole tree, then report `Gone`.
+    Stop(Arc<Worker>),
+    /// The turn's end is stored; what was kept for a restart may go.
+    Forget(TurnId),
+}
+
+/// What a step of the fleet came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// To be stored first, together.
+    pub records: Vec<Record>,
+    /// To be done after that.
+    pub effects: Vec<Effect>,
+    /// To be told after that.
+    pub answers: Vec<(Ticket, Result<Answer, Refusal>)>,
+}
+
+/// What a caller is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// The turn is stored (or was, under the same key).
+    Accepted(Arc<Turn>),
+    /// The turn ended; the envelope is at hand unless it ended earlier.
+    Settled(Arc<Turn>, Option<Arc<Envelope>>),
+    /// The turn is open: it asks something, or the wait is over.
+    Open(Arc<Turn>, Vec<Arc<Question>>),
+    /// The run is stored (or was, under the same key).
+    Started(Arc<Run>),
+    /// The run ended.
+    Ended(Arc<Run>),
+    /// The run is open: it asks something, or the wait is over.
+    RunOpen(Arc<Run>, Vec<Arc<Question>>),
+    /// What waits, oldest first; `more` says that the limit cut it.
+    Mail {
+        /// The messages.
+        messages: Vec<Arc<Message>>,
+        /// Whether there are more.
+        more: bool,
+    },
+    /// What was collected now, and ids that wait for nobody (collected before, or never there).
+    Acked {
+        /// Collected.
+        acked: Vec<MessageId>,
+        /// Nothing waits under these.
+        unknown: Vec<MessageId>,
+    },
+    /// The question was answered.
+    Answered(Arc<Question>),
+    /// The wait for an answer is over; asking the same again waits on.
+    Unanswered(Arc<Question>),
+    /// The worker as it is now.
+    Worker(Arc<Worker>),
+}

@@ -1,0 +1,74 @@
+//! What waits for a sender: replies, questions, ended runs, notices. And the questions themselves.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::caller::Sender;
+use super::ids::{MessageId, QuestionId, RunId, StepPath, TurnId};
+use super::time::Time;
+
+/// One thing in a mailbox, without its text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its id; ids grow, so the last one seen is a cursor.
+    pub id: MessageId,
+    /// Whose mailbox it lies in; never a run's.
+    pub to: Sender,
+    /// When it came.
+    pub at: Time,
+    /// What it is about.
+    pub about: About,
+    /// True once a waiting caller got it as an answer: no nudge for it, a poll still shows it.
+    #[serde(default)]
+    pub shown: bool,
+}
+
+/// What a message is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// A turn was settled.
+    Reply(TurnId),
+    /// Somebody asks.
+    Question(QuestionId),
+    /// A run ended.
+    Run(RunId),
+    /// Something the fleet or a charter wants known.
+    Notice(String),
+}
+
+/// Who asks a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asker {
+    /// A worker, inside this turn.
+    Turn(TurnId),
+    /// A recipe, at this step.
+    Step {
+        /// The run.
+        run: RunId,
+        /// The step.
+        path: StepPath,
+    },
+}
+
+/// A question of a worker or a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// Its id.
+    pub id: QuestionId,
+    /// Who asks.
+    pub asker: Asker,
+    /// Who should answer.
+    pub to: Sender,
+    /// What is asked; bounded, so it is kept here.
+    pub text: Arc<str>,
+    /// When.
+    pub at: Time,
+    /// The answer, once there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Arc<str>>,
+    /// The message that shows it.
+    pub message: MessageId,
+}

@@ -1,0 +1,133 @@
+//! What the fleet writes: whole rows, texts beside them, and events.
+//!
+//! A row is written as the fleet holds it, so the store folds nothing: what was last written is what is read at the
+//! next start. Texts are written once and never held in memory. No SQL here.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::caller::Sender;
+use super::envelope::Envelope;
+use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
+use super::mail::{Message, Question};
+use super::run::{Run, Step};
+use super::time::Time;
+use super::turn::Turn;
+use super::worker::Worker;
+
+/// One thing to write. The records of one step are written together or not at all, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// The next free number for ids.
+    Next(u64),
+    /// The number of the charter generation in force.
+    Generation(u64),
+    /// A turn as it is now; a collected one is kept for history but not read at the next start.
+    Turn(Arc<Turn>),
+    /// The exact prompt of a turn; once.
+    Prompt(TurnId, Arc<str>),
+    /// The envelope of a settled turn, text included; once.
+    Envelope(Arc<Envelope>),
+    /// A worker as it is now.
+    Worker(Arc<Worker>),
+    /// A worker that is gone.
+    WorkerGone(WorkerName),
+    /// A message that waits.
+    Message(Arc<Message>),
+    /// A message that was collected.
+    MessageGone(MessageId),
+    /// A question as it is now.
+    Question(Arc<Question>),
+    /// A question that is of no more use.
+    QuestionGone(QuestionId),
+    /// A run as it is now; a collected one is kept for history but not read at the next start.
+    Run(Arc<Run>),
+    /// The job of a run; once.
+    Job(RunId, Arc<Value>),
+    /// The value of an ended run; once.
+    RunValue(RunId, Arc<Value>),
+    /// A step as it is now.
+    Step(Arc<Step>),
+    /// What a finished step answered; once.
+    StepValue(RunId, StepPath, Arc<Value>),
+    /// An idempotency key in use.
+    Key(Arc<KeyUse>),
+    /// A key that is too old.
+    KeyGone(Sender, Key),
+    /// A note of the charter.
+    Note(Arc<str>, Arc<Value>),
+    /// Something that happened; never read back by the fleet.
+    Event(Event),
+}
+
+/// One use of an idempotency key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KeyUse {
+    /// Whose key; keys are per sender.
+    pub sender: Sender,
+    /// The key.
+    pub key: Key,
+    /// Hex hash of the verb and the body it came with.
+    pub body: String,
+    /// What came of it.
+    pub made: Made,
+    /// When.
+    pub at: Time,
+}
+
+/// What a keyed call made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Made {
+    /// A turn.
+    Turn(TurnId),
+    /// A run.
+    Run(RunId),
+    /// A worker.
+    Worker(WorkerName),
+}
+
+/// Something that happened, for history and for people.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub at: Time,
+    /// The turn it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// The run it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// The worker it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<WorkerName>,
+    /// What happened, in a few words; never message text.
+    pub what: String,
+}
+
+/// Everything that is read back at a start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Saved {
+    /// The next free number for ids.
+    pub next: u64,
+    /// The number of the last accepted charter generation.
+    pub generation: u64,
+    /// Turns that are not collected.
+    pub turns: Vec<Turn>,
+    /// Workers that are not gone.
+    pub workers: Vec<Worker>,
+    /// Messages that wait.
+    pub messages: Vec<Message>,
+    /// Questions in use.
+    pub questions: Vec<Question>,
+    /// Runs that are not collected.
+    pub runs: Vec<Run>,
+    /// Steps of the runs that have not ended.
+    pub steps: Vec<Step>,
+    /// Keys in use.
+    pub keys: Vec<KeyUse>,
+    /// Notes of the charter.
+    pub notes: Vec<(Arc<str>, Arc<Value>)>,
+}

@@ -1,0 +1,189 @@
+//! What a charter declares, as plain data: profiles, roles, recipes. And what a rubric is shown of it.
+//!
+//! The charter room builds a `Team` and the fleet applies it as a difference. No Lua here.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ids::{ProfileName, RecipeName, RoleName};
+use super::time::{Span, Time};
+
+/// A loaded charter's number and the hash of its files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Generation {
+    /// Counts up with every accepted load, over restarts; 0 = no charter yet.
+    pub number: u64,
+    /// Hex SHA-256 of the sorted names and bytes of all sources.
+    pub hash: String,
+}
+
+/// Everything one generation of the charter declares.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Team {
+    /// Which generation this is.
+    pub generation: Generation,
+    /// How workers are started, by name.
+    pub profiles: BTreeMap<ProfileName, Profile>,
+    /// Pools of workers, by name.
+    pub roles: BTreeMap<RoleName, Role>,
+    /// Recipes that can be run, by name.
+    pub recipes: BTreeMap<RecipeName, RecipeSpec>,
+    /// The rubrics' reasons, in the order in which they are asked.
+    pub rubrics: Vec<String>,
+}
+
+/// How to start a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Its name.
+    pub name: ProfileName,
+    /// What it is for, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// Which launcher starts it.
+    pub launcher: String,
+    /// Program and arguments of an `exec` worker.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Working directory; the daemon's own if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// Variables added to the allow-list.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// From process start to exit; none = no limit of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Span>,
+    /// How long an idle worker that started by itself stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ttl: Option<Span>,
+}
+
+impl Profile {
+    /// Returns whether its workers live between turns. Those of the `exec` launcher do not: each turn is one process,
+    /// so their roles start them by themselves.
+    pub fn has_session(&self) -> bool {
+        self.launcher != "exec"
+    }
+}
+
+/// A pool of interchangeable workers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Role {
+    /// Its name.
+    pub name: RoleName,
+    /// What it is for, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// Profiles its workers may have; the first is the default. Never empty.
+    pub profiles: Vec<ProfileName>,
+    /// How many may be busy at once; at least 1.
+    pub max_busy: u32,
+    /// How many messages may wait in its queue; a run's own unstarted parts are kept by the run and not counted.
+    pub max_waiting: u32,
+}
+
+/// What a recipe says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecipeSpec {
+    /// Its name.
+    pub name: RecipeName,
+    /// What it does, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// JSON Schema of its job, made from `spec.input`.
+    pub input: Value,
+    /// How long a run may take from its start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Span>,
+    /// Where it is declared, `recipes/bug-hunt.lua:3`.
+    pub at: String,
+}
+
+/// A send as a rubric sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// The prompt.
+    pub prompt: String,
+    /// The sender's free word for the kind of work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Who sends: `leader`, `operator`, `run r3`.
+    pub from: String,
+    /// True when it asks to go first.
+    pub urgent: bool,
+    /// When it is asked.
+    pub now: Time,
+}
+
+/// The team as a rubric sees it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TeamLoad {
+    /// Every role with its load.
+    pub roles: BTreeMap<RoleName, RoleLoad>,
+}
+
+/// One role's load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoleLoad {
+    /// How many may be busy at once.
+    pub max_busy: u32,
+    /// How many are busy.
+    pub busy: u32,
+    /// How many more could start now.
+    pub free: u32,
+    /// How many turns wait in its queue, those of runs included.
+    pub waiting: u32,
+    /// How many may wait.
+    pub max_waiting: u32,
+    /// Living workers.
+    pub workers: u32,
+    /// Turns of the last ten minutes that failed, timed out or were lost.
+    pub recent_failures: u32,
+}
+
+/// Where a task should go, by a rubric or by its sender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Routed {
+    /// Where it goes.
+    pub to: Address,
+    /// Why, in the rubric's words.
+    pub because: String,
+    /// The rubric that decided.
+    pub rubric: String,
+    /// What each rubric that was asked said, in order.
+    pub asked: Vec<Asked>,
+    /// The generation that decided.
+    pub generation: u64,
+}
+
+/// What one rubric said when it was asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The rubric's own reason text.
+    pub rubric: String,
+    /// "nothing", "w-local: because …" or its error with file and line.
+    pub said: String,
+}
+
+/// What a message is addressed to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Address {
+    /// Any worker of this role.
+    Role(RoleName),
+    /// This worker alone.
+    Worker(super::ids::WorkerName),
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Address::Role(role) => role.fmt(f),
+            Address::Worker(worker) => worker.fmt(f),
+        }
+    }
+}

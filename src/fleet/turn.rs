@@ -1,0 +1,192 @@
+//! A turn: one message to a worker and everything until its reply is collected.
+//!
+//! This is the row that is stored; the prompt and the reply text lie beside it in the store and are never held
+//! here, so that ten thousand waiting turns stay small. How a turn moves is decided elsewhere in `fleet/`.
+
+use serde::{Deserialize, Serialize};
+
+use super::caller::Sender;
+use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
+use super::team::Address;
+use super::time::Time;
+
+/// Where a turn stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnState {
+    /// Stored, waits for a worker.
+    Queued,
+    /// Given to the pane, the agent's API or the process.
+    Handed,
+    /// Proven to have been taken.
+    Submitted,
+    /// The worker is at it.
+    Working,
+    /// The worker asked something and waits for the answer.
+    Asking,
+    /// Ended; see the outcome.
+    Settled,
+    /// Its reply was acknowledged by the sender.
+    Collected,
+}
+
+impl TurnState {
+    /// Returns whether the turn has ended.
+    pub fn is_settled(self) -> bool {
+        self >= TurnState::Settled
+    }
+
+    /// Returns whether a worker has the turn now.
+    pub fn is_in_flight(self) -> bool {
+        (TurnState::Handed..TurnState::Settled).contains(&self)
+    }
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// With a reply.
+    Replied,
+    /// The worker tried and failed.
+    Failed,
+    /// Withdrawn or interrupted by a caller, or by the end of its run.
+    Cancelled,
+    /// Its deadline or its profile's timeout passed.
+    TimedOut,
+    /// The worker's tree is proven dead after the text was taken.
+    Lost,
+    /// It was not shown how it ended; never sent again by itself.
+    Unknown,
+}
+
+impl Outcome {
+    /// Returns the word that envelopes, recipes and people see.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Replied => "replied",
+            Outcome::Failed => "failed",
+            Outcome::Cancelled => "cancelled",
+            Outcome::TimedOut => "timed_out",
+            Outcome::Lost => "lost",
+            Outcome::Unknown => "unknown",
+        }
+    }
+
+    /// Returns whether a new turn on another worker may be tried after this.
+    pub fn may_retry(self) -> bool {
+        matches!(self, Outcome::TimedOut | Outcome::Lost)
+    }
+}
+
+/// Which of two waiting turns of a sender goes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// Before everything that waits at the same address.
+    Now,
+    /// In order.
+    #[default]
+    Normal,
+}
+
+/// One dated line of a turn's receipt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// When.
+    pub at: Time,
+    /// The state that began then.
+    pub state: TurnState,
+    /// What else is known: worker, reason, outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Which step of which run a turn belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepRef {
+    /// The run.
+    pub run: RunId,
+    /// The step.
+    pub path: StepPath,
+}
+
+/// One message to a worker and everything until its reply is collected, without the texts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Its id.
+    pub id: TurnId,
+    /// Who sent it.
+    pub sender: Sender,
+    /// What it is addressed to.
+    pub to: Address,
+    /// Why the rubrics sent it there, if they were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// The sender's free word for the kind of work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Whether it goes before others.
+    #[serde(default)]
+    pub priority: Priority,
+    /// Length of the prompt in bytes.
+    pub prompt_bytes: u64,
+    /// The turn under which the prompt's text is stored; another one for a retry.
+    pub prompt_of: TurnId,
+    /// The sender's idempotency key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Key>,
+    /// When it was accepted.
+    pub accepted: Time,
+    /// When it must be settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Time>,
+    /// When its profile's timeout ends, once it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Time>,
+    /// The turn that this one tries again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<TurnId>,
+    /// The step of a run that sent it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepRef>,
+    /// The charter generation when it was accepted.
+    pub generation: u64,
+    /// Where it stands.
+    pub state: TurnState,
+    /// The dated states it went through.
+    pub receipt: Vec<Stamp>,
+    /// Who has or had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<WorkerName>,
+    /// Its open questions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<QuestionId>,
+    /// How it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Why it ended so, unless it was replied to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The message that carries its reply to the sender.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
+}
+
+impl Turn {
+    /// Returns when the present state began.
+    pub fn since(&self) -> Time {
+        self.receipt.last().map_or(self.accepted, |stamp| stamp.at)
+    }
+
+    /// Returns when the turn entered a state, if it did.
+    pub fn at(&self, state: TurnState) -> Option<Time> {
+        self.receipt.iter().find(|stamp| stamp.state == state).map(|stamp| stamp.at)
+    }
+
+    /// Enters a state and stamps the receipt.
+    pub fn enter(&mut self, state: TurnState, at: Time, note: Option<String>) {
+        self.state = state;
+        self.receipt.push(Stamp { at, state, note });
+    }
+}

@@ -1,0 +1,101 @@
+//! A worker: a spawned session with a name, a profile and a role.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{RoleName, TurnId, WorkerName};
+use super::team::Profile;
+use super::time::Time;
+
+/// What a worker is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerState {
+    /// Was started, has not called in yet.
+    Starting,
+    /// Idle, can take a turn.
+    Ready,
+    /// Has a turn.
+    Busy,
+    /// Its turn was ended from outside; it takes no text before it was seen idle.
+    Clearing,
+    /// Takes no new turn and goes when the present one ends.
+    Draining,
+    /// A dialog is open.
+    Blocked(String),
+    /// Its usage limit is reached.
+    Parked(Time),
+    /// Its pane lives, the agent is silent.
+    Unreachable,
+    /// It did not come up or broke.
+    Failed(String),
+    /// It is gone; such a row is only recorded, never kept.
+    Gone,
+}
+
+impl WorkerState {
+    /// Returns the word for this state.
+    pub fn word(&self) -> &'static str {
+        match self {
+            WorkerState::Starting => "starting",
+            WorkerState::Ready => "ready",
+            WorkerState::Busy => "busy",
+            WorkerState::Clearing => "clearing",
+            WorkerState::Draining => "draining",
+            WorkerState::Blocked(_) => "blocked",
+            WorkerState::Parked(_) => "parked",
+            WorkerState::Unreachable => "unreachable",
+            WorkerState::Failed(_) => "failed",
+            WorkerState::Gone => "gone",
+        }
+    }
+}
+
+/// One process, told apart from a later one with the same pid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Process {
+    /// Its pid.
+    pub pid: i32,
+    /// When it started, in the kernel's clock ticks since boot.
+    pub start: u64,
+}
+
+/// A spawned session with a name, a profile and a role.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Worker {
+    /// Its name.
+    pub name: WorkerName,
+    /// Its role.
+    pub role: RoleName,
+    /// How it was started; kept with the worker, so that it stays deliverable when the charter is broken.
+    pub profile: Arc<Profile>,
+    /// The charter generation that it was started under.
+    pub generation: u64,
+    /// What it is doing.
+    pub state: WorkerState,
+    /// Since when.
+    pub since: Time,
+    /// The turn it has, also while clearing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// Started by its role and not by a caller; goes by itself when idle.
+    pub elastic: bool,
+    /// The pane-exec above its processes, while there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// Turns that it ended.
+    pub turns: u32,
+}
+
+impl Worker {
+    /// Returns whether it takes up one of its role's `max_busy` places.
+    pub fn is_occupied(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// Returns whether it can take a turn now.
+    pub fn is_free(&self) -> bool {
+        self.state == WorkerState::Ready && self.turn.is_none()
+    }
+}
