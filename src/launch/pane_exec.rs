@@ -86,15 +86,19 @@ struct Running {
 
 impl Running {
     fn start(args: &Args, dir: &TurnDir, me: ProcessId) -> Result<Self, String> {
-        let prompt = File::open(dir.prompt()).map_err(|error| format!("cannot read {}: {error}", dir.prompt().display()))?;
-        let make = |path: PathBuf| File::create(&path).map_err(|error| format!("cannot make {}: {error}", path.display()));
+        let prompt =
+            File::open(dir.prompt()).map_err(|error| format!("cannot read {}: {error}", dir.prompt().display()))?;
+        let make =
+            |path: PathBuf| File::create(&path).map_err(|error| format!("cannot make {}: {error}", path.display()));
         let (stdout, stderr) = (make(dir.stdout())?, make(dir.stderr())?);
         let (began, started_at) = (Instant::now(), now());
         let mut child = spawn(args, prompt, me)?;
-        let (said, complained) = (child.stdout.take().expect("it was piped"), child.stderr.take().expect("it was piped"));
+        let (said, complained) =
+            (child.stdout.take().expect("it was piped"), child.stderr.take().expect("it was piped"));
         let tree = Tree::of(child.id());
-        let copying = Copying::start("stdout", said.into(), stdout, args.max_output, 0)
-            .and_then(|stdout| Ok((stdout, Copying::start("stderr", complained.into(), stderr, args.max_output, STDERR_TAIL)?)));
+        let copying = Copying::start("stdout", said.into(), stdout, args.max_output, 0).and_then(|stdout| {
+            Ok((stdout, Copying::start("stderr", complained.into(), stderr, args.max_output, STDERR_TAIL)?))
+        });
         match copying {
             Ok((stdout, stderr)) => Ok(Self { tree, began, started_at, stdout, stderr }),
             Err(error) => {
@@ -135,12 +139,18 @@ fn spawn(args: &Args, prompt: File, me: ProcessId) -> Result<Child, String> {
         let seen = std::fs::metadata(cwd);
         match seen {
             Ok(found) if found.is_dir() => command.current_dir(cwd),
-            Ok(_) => return Err(format!("cannot start {} in {}: it is no directory", program.display(), cwd.display())),
+            Ok(_) => {
+                return Err(format!("cannot start {} in {}: it is no directory", program.display(), cwd.display()));
+            }
             Err(error) => return Err(format!("cannot start {} in {}: {error}", program.display(), cwd.display())),
         };
     }
     command.spawn().map_err(|error| {
-        let place = if program.as_encoded_bytes().contains(&b'/') { "there is no such program" } else { "no directory of PATH has it" };
+        let place = if program.as_encoded_bytes().contains(&b'/') {
+            "there is no such program"
+        } else {
+            "no directory of PATH has it"
+        };
         match error.kind() {
             ErrorKind::NotFound => format!("cannot start {}: {place} ({error})", program.display()),
             _ => format!("cannot start {}: {error}", program.display()),
@@ -158,7 +168,14 @@ fn ended_by(status: WaitStatus) -> Ended {
 
 fn not_started(why: String) -> ExitRecord {
     let at = now();
-    ExitRecord { ended: Ended::NotStarted(why), started_at: at, ended_at: at, stdout: Kept::default(), stderr: Kept::default(), left: Vec::new() }
+    ExitRecord {
+        ended: Ended::NotStarted(why),
+        started_at: at,
+        ended_at: at,
+        stdout: Kept::default(),
+        stderr: Kept::default(),
+        left: Vec::new(),
+    }
 }
 
 /// A record that is not written would make a finished turn unknown, so a full disk is waited out.

@@ -28,7 +28,8 @@ impl ProcessId {
     pub fn current() -> std::io::Result<Self> {
         let stat = fs::read_to_string("/proc/self/stat")?;
         let pid = std::process::id();
-        let found = Stat::parse(&stat).ok_or_else(|| std::io::Error::other("/proc/self/stat is not in its known form"))?;
+        let found =
+            Stat::parse(&stat).ok_or_else(|| std::io::Error::other("/proc/self/stat is not in its known form"))?;
         Ok(Self { pid, start_time: found.start_time })
     }
 

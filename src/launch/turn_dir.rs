@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 pub use record::{Ended, ExitRecord, Kept, Started};
-pub use text::{TEXT_LIMIT, Text};
 pub(super) use text::tail_text;
+pub use text::{TEXT_LIMIT, Text};
 
 /// How much of the end of stderr is shown.
 pub const STDERR_TAIL: usize = 4 * 1024;

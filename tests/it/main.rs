@@ -1,3 +1,5 @@
 //! The integration tests: one binary, one module a part.
 
+mod demo_scripts;
 mod pane_exec;
+mod support;

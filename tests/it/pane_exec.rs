@@ -39,7 +39,11 @@ impl Turn {
 
     fn start(&self, args: &Args) -> Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fleetd"));
-        command.arg("pane-exec").args(args.to_words()).env("FLEET_TEST", self.place.path()).env("PLACE", self.place.path());
+        command
+            .arg("pane-exec")
+            .args(args.to_words())
+            .env("FLEET_TEST", self.place.path())
+            .env("PLACE", self.place.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("pane-exec starts")
     }
 
@@ -141,7 +145,10 @@ fn a_second_run_after_the_end_changes_nothing() {
 #[test]
 fn a_timeout_kills_the_whole_tree() {
     let turn = Turn::new(b"");
-    let args = Args { timeout: Some(Duration::from_millis(300)), ..turn.args(&["sh", "-c", "echo before; trap '' TERM; sleep 600 & wait; sleep 600"]) };
+    let args = Args {
+        timeout: Some(Duration::from_millis(300)),
+        ..turn.args(&["sh", "-c", "echo before; trap '' TERM; sleep 600 & wait; sleep 600"])
+    };
     let began = Instant::now();
     let record = turn.run(&args);
     assert!(began.elapsed() >= Duration::from_millis(300));
@@ -180,7 +187,10 @@ fn term_kills_what_hides_within_the_limit() {
 
 /// The limit is of a machine that has a processor to spare; a loaded one is given more, and still not "for ever".
 fn slack() -> u32 {
-    let load = fs::read_to_string("/proc/loadavg").ok().and_then(|text| text.split(' ').next()?.parse::<f64>().ok()).unwrap_or(0.0);
+    let load = fs::read_to_string("/proc/loadavg")
+        .ok()
+        .and_then(|text| text.split(' ').next()?.parse::<f64>().ok())
+        .unwrap_or(0.0);
     if load < 1.0 { 1 } else { 10 }
 }
 
@@ -252,7 +262,11 @@ fn a_large_prompt_that_nobody_reads_holds_up_nothing() {
 
 #[test]
 fn a_program_that_is_not_there_is_named() {
-    for (program, why) in [("no-such-program-here", "no directory of PATH has it"), ("/nowhere/prog", "there is no such program"), ("/", "ermission denied")] {
+    for (program, why) in [
+        ("no-such-program-here", "no directory of PATH has it"),
+        ("/nowhere/prog", "there is no such program"),
+        ("/", "ermission denied"),
+    ] {
         let turn = Turn::new(b"");
         let record = turn.run(&turn.args(&[program]));
         let Ended::NotStarted(said) = &record.ended else { panic!("{record:?}") };

@@ -37,7 +37,9 @@ impl Copying {
     /// Takes what is in the pipe now and ends, even if a stranger still holds the other end.
     pub(super) fn finish(self) -> Kept {
         drop(self.stop);
-        self.thread.join().unwrap_or_else(|_| Kept { error: Some("the thread that copied it panicked".into()), ..Kept::default() })
+        self.thread
+            .join()
+            .unwrap_or_else(|_| Kept { error: Some("the thread that copied it panicked".into()), ..Kept::default() })
     }
 }
 

@@ -27,10 +27,11 @@ pub(super) fn create_once(directory: &Path, name: &str, bytes: &[u8]) -> io::Res
 
 fn write_beside(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     let beside = directory.join(format!(".{name}.{}", std::process::id()));
-    let written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
+    let written =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        });
     match written {
         Ok(()) => Ok(beside),
         Err(error) => {
