@@ -2,6 +2,8 @@
 //!
 //! Five floors; an import only ever points down (`tests/architecture.rs` holds it). See `docs/ARCHITECTURE.md`.
 
+pub mod door;
 pub mod engine;
 pub mod fleet;
+pub mod launch;
 pub mod store;

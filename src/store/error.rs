@@ -96,7 +96,9 @@ impl StoreError {
             StoreError::NotWritable { .. } => {
                 "name a directory that this user can write with --state DIR, or set XDG_STATE_HOME".into()
             }
-            StoreError::OtherOwner { .. } => "start fleetd as that user, or name another directory with --state DIR".into(),
+            StoreError::OtherOwner { .. } => {
+                "start fleetd as that user, or name another directory with --state DIR".into()
+            }
             StoreError::OpenToOthers { dir, .. } => {
                 format!("name a directory of its own with --state DIR, or close this one: chmod 700 {}", dir.display())
             }

@@ -94,9 +94,8 @@ impl Prune {
     /// Events are in the order of time as long as the clock is, so the first young one ends it. Those of a turn that
     /// is still open stay until the turn goes.
     fn events(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<bool> {
-        let last: Option<i64> = statements
-            .get(EVENTS_OLD)?
-            .query_row(params![self.looked_at, PIECE, self.before], |row| row.get(0))?;
+        let last: Option<i64> =
+            statements.get(EVENTS_OLD)?.query_row(params![self.looked_at, PIECE, self.before], |row| row.get(0))?;
         let Some(last) = last else { return Ok(false) };
         let dropped = statements.get(EVENTS_DROP)?.execute(params![self.looked_at, last, self.before])?;
         self.count(dropped);

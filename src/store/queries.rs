@@ -9,9 +9,10 @@ use serde_json::Value;
 
 use super::reader::ReadError;
 use super::statements::{Statements, int};
-use crate::fleet::ids::{RunId, TurnId};
+use crate::fleet::ids::{RoleName, RunId, TurnId};
 use crate::fleet::record::{Event, Saved};
 use crate::fleet::run::{FinishedStep, Step};
+use crate::fleet::time::Time;
 
 /// Reads everything that is needed to go on, as of one moment.
 pub(super) fn saved(statements: &mut Statements<'_>) -> Result<Saved, ReadError> {
@@ -27,6 +28,7 @@ pub(super) fn saved(statements: &mut Statements<'_>) -> Result<Saved, ReadError>
         steps: rows(statements, "steps", STEPS_OPEN, &[])?,
         keys: rows(statements, "keys", "SELECT row, key FROM keys ORDER BY rowid", &[])?,
         notes: notes(statements)?,
+        parked: parked(statements)?,
     })
 }
 
@@ -98,12 +100,18 @@ fn notes(statements: &mut Statements<'_>) -> Result<Vec<(Arc<str>, Arc<Value>)>,
     Ok(found)
 }
 
-fn parse<T: DeserializeOwned>(
-    table: &'static str,
-    row: &Row<'_>,
-    column: usize,
-    name: usize,
-) -> Result<T, ReadError> {
+fn parked(statements: &mut Statements<'_>) -> Result<Vec<(RoleName, Time)>, ReadError> {
+    let mut found = Vec::new();
+    let mut rows = statements.get("SELECT role, until FROM parked ORDER BY role")?.query([])?;
+    while let Some(row) = rows.next()? {
+        let role: String = row.get(0)?;
+        let until: i64 = row.get(1)?;
+        found.push((role.into(), Time(u64::try_from(until).unwrap_or(0))));
+    }
+    Ok(found)
+}
+
+fn parse<T: DeserializeOwned>(table: &'static str, row: &Row<'_>, column: usize, name: usize) -> Result<T, ReadError> {
     let text = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
     serde_json::from_str(text).map_err(|error| {
         let row = row.get::<_, Name>(name).map_or_else(|_| "?".into(), |name| name.0);

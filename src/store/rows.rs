@@ -54,6 +54,7 @@ enum Place<'r> {
     StepValue(RunId, &'r str),
     Key(Sender, &'r str),
     Note(&'r str),
+    Parked(&'r str),
 }
 
 /// Events are only ever added, so they fill no place.
@@ -78,6 +79,7 @@ fn place(record: &Record) -> Option<Place<'_>> {
         Record::Key(used) => Place::Key(used.sender, used.key.as_str()),
         Record::KeyGone(sender, key) => Place::Key(*sender, key.as_str()),
         Record::Note(name, _) => Place::Note(name),
+        Record::Parked(role, _) => Place::Parked(role.as_str()),
         Record::Event(_) => return None,
     })
 }
@@ -119,15 +121,15 @@ fn write_one(record: &Record, statements: &mut Statements<'_>) -> Result<(), Row
         Record::Run(run) => put_run(run, put),
         Record::Job(run, job) => put(JOB, params![int(run.0), json(job)?]),
         Record::RunValue(run, value) => put(RUN_VALUE, params![int(run.0), json(value)?]),
-        Record::Step(step) => {
-            put(STEP, params![int(step.run.0), step.path.as_str(), step.seq.map(int), json(step)?])
-        }
+        Record::Step(step) => put(STEP, params![int(step.run.0), step.path.as_str(), step.seq.map(int), json(step)?]),
         Record::StepValue(run, path, value) => put(STEP_VALUE, params![int(run.0), path.as_str(), json(value)?]),
         Record::Key(used) => put(KEY, params![used.sender.to_string(), used.key.as_str(), json(used)?]),
         Record::KeyGone(sender, key) => {
             put("DELETE FROM keys WHERE sender = ?1 AND key = ?2", params![sender.to_string(), key.as_str()])
         }
         Record::Note(name, value) => put(NOTE, params![&**name, json(value)?]),
+        Record::Parked(role, Some(until)) => put(PARKED, params![role.as_str(), int(until.0)]),
+        Record::Parked(role, None) => put("DELETE FROM parked WHERE role = ?1", params![role.as_str()]),
         Record::Event(event) => put_event(event, put),
     }
 }
@@ -183,10 +185,8 @@ fn state_word(state: TurnState) -> &'static str {
 const META: &str = "INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
 const TURN: &str = "INSERT INTO turns (id, state, at, prompt_of, row) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO \
     UPDATE SET state = excluded.state, at = excluded.at, prompt_of = excluded.prompt_of, row = excluded.row";
-const PROMPT: &str =
-    "INSERT INTO prompts (turn, text) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET text = excluded.text";
-const ENVELOPE: &str =
-    "INSERT INTO envelopes (turn, row) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET row = excluded.row";
+const PROMPT: &str = "INSERT INTO prompts (turn, text) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET text = excluded.text";
+const ENVELOPE: &str = "INSERT INTO envelopes (turn, row) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET row = excluded.row";
 const WORKER: &str = "INSERT INTO workers (name, row) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET row = excluded.row";
 const MESSAGE: &str = "INSERT INTO messages (id, row) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET row = excluded.row";
 const QUESTION: &str = "INSERT INTO questions (id, row) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET row = excluded.row";
@@ -202,4 +202,6 @@ const STEP_VALUE: &str = "INSERT INTO step_values (run, path, value) VALUES (?1,
 const KEY: &str =
     "INSERT INTO keys (sender, key, row) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET row = excluded.row";
 const NOTE: &str = "INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
+const PARKED: &str =
+    "INSERT INTO parked (role, until) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET until = excluded.until";
 const EVENT: &str = "INSERT INTO events (at, turn, run, worker, row) VALUES (?1, ?2, ?3, ?4, ?5)";

@@ -1,0 +1,8 @@
+//! The integration tests: one binary, one module a part.
+
+mod pane_exec;
+mod store;
+mod store_crash;
+mod store_full;
+mod store_refusals;
+mod store_rows;
