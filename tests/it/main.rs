@@ -2,6 +2,7 @@
 
 mod demo_scripts;
 mod kill;
+mod live;
 mod pane_exec;
 mod store;
 mod store_crash;
