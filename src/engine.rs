@@ -3,4 +3,10 @@
 //! It owns the `Fleet`; nothing above holds a second copy of the truth. The ports are the traits that floor 2
 //! implements. No SQL, no HTTP, no Lua, no processes here.
 
+mod actor;
+pub mod desk;
+pub mod handle;
 pub mod ports;
+pub mod requests;
+
+pub use handle::{Handle, Ports, build};

@@ -2,16 +2,33 @@
 //!
 //! No I/O, no clock, no async, no Lua, no HTTP may ever come in here: time and randomness are handed in.
 
+mod ask;
 pub mod caller;
+mod calls;
+mod change;
+mod dispatch;
 pub mod envelope;
+pub mod events;
 pub mod ids;
 pub mod input;
 pub mod mail;
+mod mailbox;
+mod queue;
 pub mod record;
 pub mod refusal;
+mod restore;
 pub mod rules;
 pub mod run;
+mod runs;
+mod seen;
+mod settle;
+pub mod state;
 pub mod team;
 pub mod time;
+mod timers;
 pub mod turn;
+pub mod view;
+mod waits;
 pub mod worker;
+
+pub use state::{Fleet, Limits};

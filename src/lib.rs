@@ -3,5 +3,9 @@
 //! Five floors; an import only ever points down (`tests/architecture.rs` holds it). See `docs/ARCHITECTURE.md`.
 
 pub mod charter;
+pub mod cli;
+pub mod door;
 pub mod engine;
 pub mod fleet;
+pub mod launch;
+pub mod store;

@@ -67,12 +67,8 @@ pub enum CallerKind {
 
 impl CallerKind {
     /// All kinds, in the order in which the rules table prints them.
-    pub const ALL: [CallerKind; 4] = [
-        CallerKind::Leader,
-        CallerKind::Operator,
-        CallerKind::Worker,
-        CallerKind::Anonymous,
-    ];
+    pub const ALL: [CallerKind; 4] =
+        [CallerKind::Leader, CallerKind::Operator, CallerKind::Worker, CallerKind::Anonymous];
 
     /// Returns the word for this kind.
     pub fn word(self) -> &'static str {
@@ -121,9 +117,7 @@ impl FromStr for Sender {
             "operator" => Ok(Sender::Operator),
             other => match other.strip_prefix("run ") {
                 Some(run) => Ok(Sender::Run(run.parse()?)),
-                None => Err(format!(
-                    "'{other}' is no sender; valid: leader, operator, run r3"
-                )),
+                None => Err(format!("'{other}' is no sender; valid: leader, operator, run r3")),
             },
         }
     }

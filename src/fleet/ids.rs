@@ -137,10 +137,7 @@ mod tests {
         let id = TurnId(17);
         assert_eq!(id.to_string(), "t17");
         assert_eq!("t17".parse(), Ok(id));
-        assert_eq!(
-            serde_json::from_str::<TurnId>("\"t17\"").expect("valid"),
-            id
-        );
+        assert_eq!(serde_json::from_str::<TurnId>("\"t17\"").expect("valid"), id);
     }
 
     #[test]

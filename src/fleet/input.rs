@@ -6,10 +6,8 @@ use serde_json::Value;
 
 use super::caller::Caller;
 use super::envelope::{Envelope, Finish};
-use super::ids::{
-    Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId,
-    WorkerName,
-};
+use super::events::{Action, FleetEvent};
+use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId, WorkerName};
 use super::mail::{Message, Question};
 use super::record::Record;
 use super::refusal::Refusal;
@@ -39,6 +37,8 @@ pub enum Input {
     Team(Arc<Team>),
     /// A run's code reached a step or its end.
     Run(RunInput),
+    /// A handler of the charter answered an event.
+    Act(Action),
     /// Time has passed.
     Tick,
     /// The daemon is shutting down: hand out nothing more.
@@ -104,13 +104,6 @@ pub enum Call {
     },
     /// Start a recipe.
     StartRun(RunCall),
-    /// A worker answers its own turn.
-    Reply {
-        /// The turn.
-        turn: TurnId,
-        /// The text.
-        text: Arc<str>,
-    },
     /// A worker asks inside its own turn and waits for the answer.
     Ask {
         /// The turn.
@@ -226,6 +219,8 @@ pub enum Effect {
     Work(WorkEffect),
     /// For the executor of runs.
     Run(RunEffect),
+    /// For the charter's handlers.
+    Event(FleetEvent),
 }
 
 /// An order to a launcher. Each is idempotent: it may be given again after a restart.
@@ -285,8 +280,8 @@ pub enum Answer {
     },
     /// The question was answered.
     Answered(Arc<Question>),
+    /// The wait for an answer is over; asking the same again waits on.
+    Unanswered(Arc<Question>),
     /// The worker as it is now.
     Worker(Arc<Worker>),
-    /// A worker's reply is kept.
-    Kept,
 }

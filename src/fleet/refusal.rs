@@ -50,11 +50,7 @@ pub enum RefusalKind {
 impl Refusal {
     /// Returns a refusal without hints.
     pub fn new(kind: RefusalKind, message: impl Into<String>) -> Refusal {
-        Refusal {
-            kind,
-            message: message.into(),
-            hints: Vec::new(),
-        }
+        Refusal { kind, message: message.into(), hints: Vec::new() }
     }
 
     /// Returns a refusal of a request that is wrong in itself.
@@ -63,11 +59,7 @@ impl Refusal {
     }
 
     /// Returns a refusal of a name, with the near miss first and then all valid names.
-    pub fn unknown<'a>(
-        what: &str,
-        name: &str,
-        valid: impl IntoIterator<Item = &'a str>,
-    ) -> Refusal {
+    pub fn unknown<'a>(what: &str, name: &str, valid: impl IntoIterator<Item = &'a str>) -> Refusal {
         let valid: Vec<&str> = valid.into_iter().collect();
         let refusal = Refusal::new(RefusalKind::Unknown, format!("there is no {what} '{name}'"));
         let refusal = match nearest(name, valid.iter().copied()) {
@@ -125,10 +117,7 @@ mod tests {
     #[test]
     fn an_unknown_name_gets_the_near_miss_and_the_choices() {
         let refusal = Refusal::unknown("role", "w-locl", ["w-local", "w-claude"]);
-        assert_eq!(
-            refusal.to_string(),
-            "there is no role 'w-locl'; did you mean 'w-local'?; valid: w-local, w-claude"
-        );
+        assert_eq!(refusal.to_string(), "there is no role 'w-locl'; did you mean 'w-local'?; valid: w-local, w-claude");
     }
 
     #[test]

@@ -118,16 +118,9 @@ pub fn check(caller: &Caller, verb: Verb) -> Result<(), Refusal> {
         Caller::Anonymous { why } => format!("an unrecognised caller ({why})"),
         Caller::Leader | Caller::Operator => kind.to_string(),
     };
-    let may: Vec<&str> = Verb::ALL
-        .into_iter()
-        .filter(|v| allowed(kind, *v))
-        .map(Verb::word)
-        .collect();
-    Err(Refusal::new(
-        RefusalKind::NotAllowed,
-        format!("{who} may not {}", verb.word()),
-    )
-    .hint(format!("you may: {}", may.join(", "))))
+    let may: Vec<&str> = Verb::ALL.into_iter().filter(|v| allowed(kind, *v)).map(Verb::word).collect();
+    Err(Refusal::new(RefusalKind::NotAllowed, format!("{who} may not {}", verb.word()))
+        .hint(format!("you may: {}", may.join(", "))))
 }
 
 #[cfg(test)]
@@ -139,15 +132,12 @@ mod tests {
         let table: Vec<String> = CallerKind::ALL
             .into_iter()
             .map(|caller| {
-                let may: Vec<_> = Verb::ALL
-                    .into_iter()
-                    .filter(|v| allowed(caller, *v))
-                    .map(Verb::word)
-                    .collect();
+                let may: Vec<_> = Verb::ALL.into_iter().filter(|v| allowed(caller, *v)).map(Verb::word).collect();
                 format!("{caller}: {}", may.join(" "))
             })
             .collect();
-        let all_but_inside_a_turn = "whoami health metrics send answer poll ack cancel status list spawn stop run recipes route charter reload";
+        let all_but_inside_a_turn =
+            "whoami health metrics send answer poll ack cancel status list spawn stop run recipes route charter reload";
         assert_eq!(
             table,
             [
@@ -161,14 +151,8 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_caller_and_what_it_may() {
-        let worker = Caller::Worker {
-            name: "w-local-2".into(),
-            via_child: true,
-        };
+        let worker = Caller::Worker { name: "w-local-2".into(), via_child: true };
         let refusal = check(&worker, Verb::Spawn).expect_err("workers spawn nothing");
-        assert_eq!(
-            refusal.to_string(),
-            "worker w-local-2 may not spawn; you may: whoami, health, metrics, reply, ask"
-        );
+        assert_eq!(refusal.to_string(), "worker w-local-2 may not spawn; you may: whoami, health, metrics, reply, ask");
     }
 }

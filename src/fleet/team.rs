@@ -2,7 +2,7 @@
 //!
 //! The charter room builds a `Team` and the fleet applies it as a difference. No Lua here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,9 @@ pub struct Team {
     pub recipes: BTreeMap<RecipeName, RecipeSpec>,
     /// The rubrics' reasons, in the order in which they are asked.
     pub rubrics: Vec<String>,
+    /// Events that have a handler, by the words of `FleetEvent`.
+    #[serde(default)]
+    pub handlers: BTreeSet<String>,
 }
 
 /// How to start a worker.
@@ -60,6 +63,14 @@ pub struct Profile {
     /// How long an idle worker that started by itself stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ttl: Option<Span>,
+}
+
+impl Profile {
+    /// Returns whether its workers live between turns. Those of the `exec` launcher do not: each turn is one process,
+    /// so their roles start them by themselves.
+    pub fn has_session(&self) -> bool {
+        self.launcher != "exec"
+    }
 }
 
 /// A pool of interchangeable workers.

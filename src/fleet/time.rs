@@ -6,9 +6,7 @@ use std::ops::{Add, Sub};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// A moment: milliseconds since 1970 (UTC).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Time(pub u64);
 
@@ -39,15 +37,10 @@ impl Span {
 
     /// Reads `"90s"`, `"8m"`, `"2h"`, `"7d"`, `"250ms"`; the error names the valid forms.
     pub fn parse(text: &str) -> Result<Span, String> {
-        let wrong = || {
-            format!(
-                "'{text}' is not a length of time; write for example \"90s\", \"8m\", \"2h\", \"250ms\""
-            )
-        };
+        let wrong =
+            || format!("'{text}' is not a length of time; write for example \"90s\", \"8m\", \"2h\", \"250ms\"");
         let text = text.trim();
-        let split = text
-            .find(|c: char| c.is_ascii_alphabetic())
-            .ok_or_else(wrong)?;
+        let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
         let (number, unit) = text.split_at(split);
         let number: f64 = number.trim().parse().map_err(|_| wrong())?;
         let scale = match unit {
@@ -122,14 +115,11 @@ impl<'de> Deserialize<'de> for Span {
             Text(String),
         }
         match Raw::deserialize(d).map_err(|_| {
-            D::Error::custom(
-                "expected a length of time such as \"90s\", \"8m\", \"2h\", or a number of seconds",
-            )
+            D::Error::custom("expected a length of time such as \"90s\", \"8m\", \"2h\", or a number of seconds")
         })? {
             Raw::Text(text) => Span::parse(&text).map_err(D::Error::custom),
-            Raw::Seconds(n) => Span::from_seconds_f64(n).ok_or_else(|| {
-                D::Error::custom(format!("{n} seconds is not a usable length of time"))
-            }),
+            Raw::Seconds(n) => Span::from_seconds_f64(n)
+                .ok_or_else(|| D::Error::custom(format!("{n} seconds is not a usable length of time"))),
         }
     }
 }
@@ -140,13 +130,7 @@ mod tests {
 
     #[test]
     fn spans_read_what_people_write() {
-        for (text, ms) in [
-            ("90s", 90_000),
-            ("8m", 480_000),
-            ("1.5h", 5_400_000),
-            ("250ms", 250),
-            ("7d", 604_800_000),
-        ] {
+        for (text, ms) in [("90s", 90_000), ("8m", 480_000), ("1.5h", 5_400_000), ("250ms", 250), ("7d", 604_800_000)] {
             assert_eq!(Span::parse(text), Ok(Span(ms)), "{text}");
         }
         for text in ["", "s", "8", "-1s", "1 fortnight", "1e400s", "999999d"] {
@@ -159,13 +143,7 @@ mod tests {
         assert_eq!(Span(1_240).to_string(), "1.2s");
         assert_eq!(Span(61_000).to_string(), "1m01s");
         let json = serde_json::to_string(&Span(1_240)).expect("plain");
-        assert_eq!(
-            serde_json::from_str::<Span>(&json).expect("its own form"),
-            Span(1_240)
-        );
-        assert_eq!(
-            serde_json::from_str::<Span>("2").expect("seconds"),
-            Span(2_000)
-        );
+        assert_eq!(serde_json::from_str::<Span>(&json).expect("its own form"), Span(1_240));
+        assert_eq!(serde_json::from_str::<Span>("2").expect("seconds"), Span(2_000));
     }
 }

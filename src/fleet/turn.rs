@@ -80,9 +80,7 @@ impl Outcome {
 }
 
 /// Which of two waiting turns of a sender goes first.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// Before everything that waits at the same address.
@@ -183,10 +181,7 @@ impl Turn {
 
     /// Returns when the turn entered a state, if it did.
     pub fn at(&self, state: TurnState) -> Option<Time> {
-        self.receipt
-            .iter()
-            .find(|stamp| stamp.state == state)
-            .map(|stamp| stamp.at)
+        self.receipt.iter().find(|stamp| stamp.state == state).map(|stamp| stamp.at)
     }
 
     /// Enters a state and stamps the receipt.

@@ -1,0 +1,405 @@
+//! What a caller can ask of fleetd, whole: names resolved, texts read back from the store, keys hashed.
+//!
+//! Every door uses these and adds nothing but its own wire form.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::handle::Handle;
+use super::ports::{CharterStatus, JournalError};
+use super::requests::{
+    Acked, Mail, MailItem, Pending, PendingKind, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, RunWaited,
+    SendRequest, SpawnRequest, Trace, Waited,
+};
+use crate::fleet::caller::Caller;
+use crate::fleet::envelope::Envelope;
+use crate::fleet::ids::{Key, MessageId, RunId, TurnId, WorkerName};
+use crate::fleet::input::{Answer, Asked, Call, RunCall, SendCall};
+use crate::fleet::mail::{About, Message, Question};
+use crate::fleet::refusal::{Refusal, RefusalKind};
+use crate::fleet::rules::{self, Verb};
+use crate::fleet::run::Run;
+use crate::fleet::team::Routed;
+use crate::fleet::time::{Span, Time};
+use crate::fleet::turn::{Priority, Turn};
+use crate::fleet::view::{Roster, TurnView, WorkerView, view_worker};
+
+/// The longest that one call waits; a caller that wants more asks again.
+pub const LONGEST_WAIT: Span = Span::minutes(60);
+
+/// Messages of one poll at most.
+pub const MOST_MAIL: usize = 500;
+
+impl Handle {
+    // === turns ===
+
+    /// Stores a message and answers at once with where it stands.
+    pub async fn send(&self, caller: &Caller, request: SendRequest) -> Result<TurnView, Refusal> {
+        rules::check(caller, Verb::Send)?;
+        let to = match (&request.to, &request.role) {
+            (Some(to), None) | (None, Some(to)) => to.clone(),
+            (Some(_), Some(_)) => return Err(Refusal::invalid("give 'to' or 'role', not both")),
+            (None, None) => {
+                return Err(Refusal::invalid("the message has no address")
+                    .hint("give 'role' (any worker of it) or 'to' (a role, a worker, or \"auto\" for the rubrics)"));
+            }
+        };
+        let key =
+            keyed(&request.key, "send", &SendRequest { wait: None, deadline: None, key: None, ..request.clone() })?;
+        let urgent = request.priority == Priority::Now;
+        let (to, because) = self.address(&to, &request.prompt, request.kind.as_deref(), caller, urgent).await?;
+        let send = SendCall {
+            to,
+            because,
+            prompt: request.prompt.into(),
+            kind: request.kind,
+            priority: request.priority,
+            deadline: request.deadline,
+            key,
+        };
+        match self.call(caller, Call::Send(send)).await? {
+            Answer::Accepted(turn) => Ok(self.fleet().view_turn(&turn, self.now())),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Waits for a turn to end or to ask.
+    pub async fn wait_turn(&self, caller: &Caller, turn: TurnId, wait: Span) -> Result<Waited, Refusal> {
+        let until = self.until(wait);
+        match self.call(caller, Call::WaitTurn { turn, until }).await? {
+            Answer::Settled(turn, envelope) => Ok(Waited::Settled(self.envelope_of(&turn, envelope).await?)),
+            Answer::Open(turn, questions) => Ok(Waited::Open(self.pending_turn(&turn, &questions))),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Withdraws or interrupts a turn.
+    pub async fn cancel_turn(&self, caller: &Caller, turn: TurnId) -> Result<Arc<Envelope>, Refusal> {
+        match self.call(caller, Call::CancelTurn(turn)).await? {
+            Answer::Settled(turn, envelope) => self.envelope_of(&turn, envelope).await,
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Returns a turn with its receipt and events, also a collected one.
+    pub async fn trace(&self, caller: &Caller, id: TurnId) -> Result<Trace, Refusal> {
+        rules::check(caller, Verb::Status)?;
+        let fleet = self.fleet();
+        let turn = match fleet.turn(id) {
+            Some(turn) => (**turn).clone(),
+            None => self.journal.turn(id).await.map_err(store)?.ok_or_else(|| {
+                Refusal::new(RefusalKind::Unknown, format!("there is no turn {id}"))
+                    .hint("collected turns are kept for the retention time; fleetd status lists the open ones")
+            })?,
+        };
+        let events = self.journal.events(id).await.map_err(store)?;
+        Ok(Trace { turn: fleet.view_turn(&turn, self.now()), events })
+    }
+
+    // === mail ===
+
+    /// Returns what waits for the caller, and waits for something if asked to.
+    pub async fn poll(
+        &self,
+        caller: &Caller,
+        after: Option<MessageId>,
+        limit: usize,
+        wait: Option<Span>,
+    ) -> Result<Mail, Refusal> {
+        if !(1..=MOST_MAIL).contains(&limit) {
+            return Err(Refusal::invalid(format!("limit is {limit}; give 1 to {MOST_MAIL}")));
+        }
+        let until = wait.map(|wait| self.until(wait));
+        match self.call(caller, Call::Poll { after, limit, until }).await? {
+            Answer::Mail { messages, more } => {
+                let cursor = messages.last().map(|message| message.id).or(after);
+                let mut items = Vec::with_capacity(messages.len());
+                for message in messages {
+                    items.extend(self.mail_item(&message).await?);
+                }
+                Ok(Mail { messages: items, more, cursor })
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Collects messages.
+    pub async fn ack(&self, caller: &Caller, ids: Vec<MessageId>) -> Result<Acked, Refusal> {
+        match self.call(caller, Call::Ack(ids)).await? {
+            Answer::Acked { acked, unknown } => Ok(Acked { acked, unknown }),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Answers a question.
+    pub async fn answer(&self, caller: &Caller, request: ReplyRequest) -> Result<Arc<Question>, Refusal> {
+        let question = match (request.question, request.turn) {
+            (Some(question), None) => Asked::Question(question),
+            (None, Some(turn)) => Asked::Turn(turn),
+            (Some(_), Some(_)) => return Err(Refusal::invalid("give 'question' or 'turn', not both")),
+            (None, None) => {
+                return Err(Refusal::invalid("the reply names no question")
+                    .hint("give 'question' (q5), or 'turn' (t17) if that turn has exactly one open"));
+            }
+        };
+        match self.call(caller, Call::Answer { question, text: request.text.into() }).await? {
+            Answer::Answered(question) => Ok(question),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    // === workers ===
+
+    /// Starts a worker and waits until it is ready.
+    pub async fn spawn(&self, caller: &Caller, request: SpawnRequest) -> Result<WorkerView, Refusal> {
+        let key = keyed(&request.key, "spawn", &SpawnRequest { key: None, ..request.clone() })?;
+        let call = Call::Spawn { role: request.role.into(), profile: request.profile.map(Into::into), key };
+        self.worker_call(caller, call).await
+    }
+
+    /// Stops a worker: after its present turn, or at once.
+    pub async fn stop(&self, caller: &Caller, worker: &str, kill: bool) -> Result<WorkerView, Refusal> {
+        self.worker_call(caller, Call::Stop { worker: WorkerName::from(worker), kill }).await
+    }
+
+    async fn worker_call(&self, caller: &Caller, call: Call) -> Result<WorkerView, Refusal> {
+        match self.call(caller, call).await? {
+            Answer::Worker(worker) => Ok(view_worker(&worker, self.now())),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Returns everybody.
+    pub fn roster(&self, caller: &Caller) -> Result<Roster, Refusal> {
+        rules::check(caller, Verb::List)?;
+        Ok(self.fleet().roster(self.now()))
+    }
+
+    // === runs ===
+
+    /// Stores a run and starts it.
+    pub async fn start_run(&self, caller: &Caller, request: RunRequest) -> Result<Arc<Run>, Refusal> {
+        rules::check(caller, Verb::Run)?;
+        let key = keyed(&request.key, "run", &RunRequest { wait: None, deadline: None, key: None, ..request.clone() })?;
+        let fleet = self.fleet();
+        let Some(team) = fleet.team() else { return Err(self.no_charter()) };
+        let recipe = request.recipe.as_str().into();
+        if !team.recipes.contains_key(&recipe) {
+            let valid = team.recipes.keys().map(|name| name.as_str());
+            return Err(Refusal::unknown("recipe", recipe.as_str(), valid));
+        }
+        let job = match request.job {
+            Value::Null => Value::Object(serde_json::Map::new()),
+            job => job,
+        };
+        self.policy.check_job(&recipe, &job)?;
+        let call = RunCall { recipe, job: Arc::new(job), deadline: request.deadline, key };
+        match self.call(caller, Call::StartRun(call)).await? {
+            Answer::Started(run) => Ok(run),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Waits for a run to end or to ask.
+    pub async fn wait_run(&self, caller: &Caller, run: RunId, wait: Span) -> Result<RunWaited, Refusal> {
+        let until = self.until(wait);
+        match self.call(caller, Call::WaitRun { run, until }).await? {
+            Answer::Ended(run) => Ok(RunWaited::Ended(Box::new(self.run_result(&run).await?))),
+            Answer::RunOpen(run, questions) => Ok(RunWaited::Open(self.pending_run(&run, &questions))),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Ends a run; its open turns are cancelled.
+    pub async fn cancel_run(&self, caller: &Caller, run: RunId) -> Result<RunResult, Refusal> {
+        match self.call(caller, Call::CancelRun(run)).await? {
+            Answer::Ended(run) => self.run_result(&run).await,
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Returns the newest runs, newest first, collected ones too.
+    pub async fn runs(&self, caller: &Caller, limit: usize) -> Result<Vec<Run>, Refusal> {
+        rules::check(caller, Verb::Status)?;
+        self.journal.runs(limit).await.map_err(store)
+    }
+
+    /// Returns everything known of a run, also a collected one.
+    pub async fn run_detail(&self, caller: &Caller, id: RunId) -> Result<RunDetail, Refusal> {
+        rules::check(caller, Verb::Status)?;
+        let fleet = self.fleet();
+        let run = match fleet.run(id) {
+            Some(run) => run.clone(),
+            None => Arc::new(
+                self.journal
+                    .run(id)
+                    .await
+                    .map_err(store)?
+                    .ok_or_else(|| Refusal::new(RefusalKind::Unknown, format!("there is no run {id}")))?,
+            ),
+        };
+        let steps = self.journal.steps(id).await.map_err(store)?;
+        Ok(RunDetail { result: self.run_result(&run).await?, steps, questions: fleet.questions_of_run(id) })
+    }
+
+    // === charter ===
+
+    /// Returns the recipes of the charter in force.
+    pub fn recipes(&self, caller: &Caller) -> Result<Recipes, Refusal> {
+        rules::check(caller, Verb::Recipes)?;
+        let fleet = self.fleet();
+        let Some(team) = fleet.team() else { return Err(self.no_charter()) };
+        Ok(Recipes { generation: team.generation.number, recipes: team.recipes.values().cloned().collect() })
+    }
+
+    /// Returns where a task would go and why, without any effect.
+    pub async fn route(&self, caller: &Caller, prompt: &str, kind: Option<&str>) -> Result<Routed, Refusal> {
+        rules::check(caller, Verb::Route)?;
+        self.ask_rubrics(prompt, kind, &caller.kind().to_string(), false).await
+    }
+
+    /// Returns the state of the charter.
+    pub fn charter(&self, caller: &Caller) -> Result<CharterStatus, Refusal> {
+        rules::check(caller, Verb::Charter)?;
+        Ok(self.policy.status())
+    }
+
+    /// Loads the charter anew if it changed.
+    pub async fn reload(&self, caller: &Caller) -> Result<CharterStatus, Refusal> {
+        rules::check(caller, Verb::Reload)?;
+        self.policy.reload().await
+    }
+
+    // === texts read back ===
+
+    fn until(&self, wait: Span) -> Time {
+        self.now() + wait.min(LONGEST_WAIT)
+    }
+
+    async fn envelope_of(&self, turn: &Turn, at_hand: Option<Arc<Envelope>>) -> Result<Arc<Envelope>, Refusal> {
+        match at_hand {
+            Some(envelope) => Ok(envelope),
+            None => self.journal.envelope(turn.id).await.map_err(store)?.ok_or_else(|| {
+                Refusal::new(
+                    RefusalKind::Internal,
+                    format!("turn {} is settled but its envelope is not stored", turn.id),
+                )
+            }),
+        }
+    }
+
+    async fn run_result(&self, run: &Run) -> Result<RunResult, Refusal> {
+        let value = match run.outcome {
+            Some(_) => self.journal.run_value(run.id).await.map_err(store)?.unwrap_or_default(),
+            None => Arc::new(Value::Null),
+        };
+        Ok(RunResult { run: run.clone(), value })
+    }
+
+    async fn mail_item(&self, message: &Message) -> Result<Option<MailItem>, Refusal> {
+        let fleet = self.fleet();
+        let mut item = MailItem {
+            message: message.id,
+            at: message.at,
+            shown: message.shown,
+            reply: None,
+            question: None,
+            run: None,
+            notice: None,
+        };
+        match &message.about {
+            About::Reply(turn) => item.reply = self.journal.envelope(*turn).await.map_err(store)?,
+            About::Question(id) => item.question = fleet.question(*id).map(|question| fleet.view_question(question)),
+            About::Run(id) => {
+                let run = match fleet.run(*id) {
+                    Some(run) => Some((**run).clone()),
+                    None => self.journal.run(*id).await.map_err(store)?,
+                };
+                item.run = match run {
+                    Some(run) => Some(self.run_result(&run).await?),
+                    None => None,
+                };
+            }
+            About::Notice(text) => item.notice = Some(text.clone()),
+        }
+        // A message that was collected while its text was read is no longer there to be shown.
+        let there = item.reply.is_some() || item.question.is_some() || item.run.is_some() || item.notice.is_some();
+        Ok(there.then_some(item))
+    }
+
+    fn pending_turn(&self, turn: &Turn, questions: &[Arc<Question>]) -> Pending {
+        let fleet = self.fleet();
+        Pending {
+            pending: pending_kind(questions),
+            turn: Some(turn.id),
+            run: None,
+            state: word_of(&turn.state),
+            waits: fleet.why_it_waits(turn, self.now()),
+            questions: questions.iter().map(|question| fleet.view_question(question)).collect(),
+        }
+    }
+
+    fn pending_run(&self, run: &Run, questions: &[Arc<Question>]) -> Pending {
+        let fleet = self.fleet();
+        Pending {
+            pending: pending_kind(questions),
+            turn: None,
+            run: Some(run.id),
+            state: "running".into(),
+            waits: Some(format!("{} of {} turns settled", run.settled, run.sent)),
+            questions: questions.iter().map(|question| fleet.view_question(question)).collect(),
+        }
+    }
+}
+
+fn pending_kind(questions: &[Arc<Question>]) -> PendingKind {
+    match questions {
+        [] => PendingKind::WaitOver,
+        _ => PendingKind::Question,
+    }
+}
+
+fn word_of(state: &impl Serialize) -> String {
+    serde_json::to_value(state).ok().and_then(|word| word.as_str().map(String::from)).unwrap_or_default()
+}
+
+/// Returns a key with the hash of what it came with, so that the same key with another body is noticed.
+fn keyed(key: &Option<Key>, verb: &str, body: &impl Serialize) -> Result<Option<(Key, String)>, Refusal> {
+    let Some(key) = key else { return Ok(None) };
+    let length = key.as_str().len();
+    if !(1..=200).contains(&length) {
+        return Err(Refusal::invalid(format!("the key has {length} bytes; give 1 to 200")));
+    }
+    let mut hash = Sha256::new();
+    hash.update(verb);
+    hash.update(serde_json::to_vec(body).unwrap_or_default());
+    let hex = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Some((key.clone(), hex)))
+}
+
+fn store(error: JournalError) -> Refusal {
+    Refusal::new(RefusalKind::Unavailable, format!("the store could not be read: {error}"))
+}
+
+fn unexpected(answer: &Answer) -> Refusal {
+    let kind = match answer {
+        Answer::Accepted(_) => "accepted",
+        Answer::Settled(..) => "settled",
+        Answer::Open(..) => "open",
+        Answer::Started(_) => "started",
+        Answer::Ended(_) => "ended",
+        Answer::RunOpen(..) => "run open",
+        Answer::Mail { .. } => "mail",
+        Answer::Acked { .. } => "acked",
+        Answer::Answered(_) => "answered",
+        Answer::Unanswered(_) => "unanswered",
+        Answer::Worker(_) => "worker",
+    };
+    Refusal::new(
+        RefusalKind::Internal,
+        format!("an answer of another kind came back: {kind}; this is a fault of fleetd"),
+    )
+}

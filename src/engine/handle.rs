@@ -1,0 +1,241 @@
+//! How everything above talks to the engine: a cheap handle with one method for each thing that can be wanted.
+//!
+//! Names in a request are resolved here (role, worker or the rubrics); who calls is decided by the door before.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::actor::{Actor, Message, Parts};
+use super::ports::{Clock, Journal, Launchers, Policy};
+use crate::fleet::Fleet;
+use crate::fleet::caller::Caller;
+use crate::fleet::events::Action;
+use crate::fleet::ids::{Ticket, WorkerName};
+use crate::fleet::input::{Answer, Call, Input, Sighting};
+use crate::fleet::refusal::{Refusal, RefusalKind};
+use crate::fleet::run::RunInput;
+use crate::fleet::team::{Address, Routed, Task, Team};
+use crate::fleet::time::Time;
+
+/// Inputs that may wait for the engine; when it is full, callers wait in turn and launchers too.
+const INBOX: usize = 4_096;
+
+/// How much longer than its own bound a call waits for an engine that cannot answer.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A way to the engine. Clones are cheap; the engine ends when the last one is gone.
+#[derive(Clone)]
+pub struct Handle {
+    inbox: mpsc::Sender<Message>,
+    published: watch::Receiver<Arc<Fleet>>,
+    trouble: watch::Receiver<Option<String>>,
+    tickets: Arc<AtomicU64>,
+    pub(super) journal: Arc<dyn Journal>,
+    pub(super) policy: Arc<dyn Policy>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+/// What the engine is built from.
+pub struct Ports {
+    /// Where records are kept.
+    pub journal: Arc<dyn Journal>,
+    /// Who starts workers.
+    pub launchers: Arc<dyn Launchers>,
+    /// Who decides and executes recipes.
+    pub policy: Arc<dyn Policy>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Builds the engine around a restored fleet; the future is the engine itself and ends with its last handle.
+pub fn build(fleet: Fleet, ports: Ports) -> (Handle, impl Future<Output = ()> + Send) {
+    let (inbox, taken) = mpsc::channel(INBOX);
+    let (publish, published) = watch::channel(Arc::new(fleet.clone()));
+    let (troubled, trouble) = watch::channel(None);
+    let handle = Handle {
+        inbox,
+        published,
+        trouble,
+        tickets: Arc::new(AtomicU64::new(1)),
+        journal: ports.journal.clone(),
+        policy: ports.policy.clone(),
+        clock: ports.clock.clone(),
+    };
+    let actor = Actor::new(Parts {
+        fleet,
+        journal: ports.journal,
+        launchers: ports.launchers,
+        policy: ports.policy,
+        clock: ports.clock,
+        inbox: taken,
+        published: publish,
+        trouble: troubled,
+    });
+    (handle, actor.run())
+}
+
+impl Handle {
+    /// Returns the fleet as it was after the last commit.
+    pub fn fleet(&self) -> Arc<Fleet> {
+        self.published.borrow().clone()
+    }
+
+    /// Returns the fleet as it is after each commit to come.
+    pub fn watch(&self) -> watch::Receiver<Arc<Fleet>> {
+        self.published.clone()
+    }
+
+    /// Returns the present moment.
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Returns the charter's side of the house.
+    pub fn policy(&self) -> &Arc<dyn Policy> {
+        &self.policy
+    }
+
+    /// Returns the store's reading side.
+    pub fn journal(&self) -> &Arc<dyn Journal> {
+        &self.journal
+    }
+
+    /// Returns every reason for which fleetd does not work as it should, worst first; empty = all is well.
+    pub fn degraded(&self) -> Vec<String> {
+        let store = self.trouble.borrow().clone();
+        let charter = self.policy.status().error.map(|error| format!("charter: {error}"));
+        store.into_iter().chain(charter).collect()
+    }
+
+    /// Tells the engine what a launcher saw.
+    pub async fn seen(&self, sighting: Sighting) {
+        self.input(Input::Seen(sighting)).await;
+    }
+
+    /// Tells the engine that a generation of the charter is in force.
+    pub async fn take_team(&self, team: Arc<Team>) {
+        self.input(Input::Team(team)).await;
+    }
+
+    /// Tells the engine what a run's code reached; a send's address is found already.
+    pub async fn run_input(&self, input: RunInput) {
+        self.input(Input::Run(input)).await;
+    }
+
+    /// Does what a handler of the charter answered to an event.
+    pub async fn act(&self, action: Action) {
+        self.input(Input::Act(action)).await;
+    }
+
+    /// Stops handing out turns; what runs goes on.
+    pub async fn drain(&self) {
+        self.input(Input::Drain).await;
+    }
+
+    async fn input(&self, input: Input) {
+        // A closed engine means that the daemon is going down: what is lost here is found again at the next start.
+        let _ = self.inbox.send(Message::Input(input)).await;
+    }
+
+    /// Gives a call to the fleet and waits for its answer. Dropping the future ends the wait, never the turn.
+    pub async fn call(&self, caller: &Caller, call: Call) -> Result<Answer, Refusal> {
+        let ticket = Ticket(self.tickets.fetch_add(1, Ordering::Relaxed));
+        let until = bound_of(&call);
+        let (reply, answer) = oneshot::channel();
+        let message = Message::Call { ticket, caller: caller.clone(), call, reply };
+        self.inbox.send(message).await.map_err(|_| shutting_down())?;
+        let mut leaving = Leaving { inbox: &self.inbox, ticket: Some(ticket) };
+        let patience = until.map_or(Duration::ZERO, |at| at.since(self.now()).std()) + PATIENCE;
+        let answer = tokio::time::timeout(patience, answer).await;
+        match answer {
+            Ok(answered) => {
+                leaving.ticket = None;
+                answered.map_err(|_| shutting_down())?
+            }
+            Err(_) => Err(Refusal::new(RefusalKind::Unavailable, "fleetd did not get to an answer in time")
+                .hint("see /healthz; nothing is lost, and the same key makes a repetition safe")),
+        }
+    }
+
+    /// Returns what a name in a request means: the rubrics (`auto`), a role or a worker.
+    pub async fn address(
+        &self,
+        to: &str,
+        prompt: &str,
+        kind: Option<&str>,
+        caller: &Caller,
+        urgent: bool,
+    ) -> Result<(Address, Option<String>), Refusal> {
+        if to == "auto" {
+            let from = caller.kind().to_string();
+            let routed = self.ask_rubrics(prompt, kind, &from, urgent).await?;
+            return Ok((routed.to, Some(routed.because)));
+        }
+        let fleet = self.fleet();
+        let roles: Vec<_> = fleet.team().map(|team| team.roles.keys().cloned().collect()).unwrap_or_default();
+        if roles.iter().any(|role| role.as_str() == to) {
+            return Ok((Address::Role(to.into()), None));
+        }
+        let worker = WorkerName::from(to);
+        if fleet.worker(&worker).is_some() {
+            return Ok((Address::Worker(worker), None));
+        }
+        if fleet.team().is_none() {
+            return Err(self.no_charter());
+        }
+        let names = roles.iter().map(|role| role.as_str()).chain(fleet.workers().map(|worker| worker.name.as_str()));
+        Err(Refusal::unknown("role or worker", to, names.chain(["auto"])))
+    }
+
+    /// Asks the rubrics where a task would go.
+    pub async fn ask_rubrics(
+        &self,
+        prompt: &str,
+        kind: Option<&str>,
+        from: &str,
+        urgent: bool,
+    ) -> Result<Routed, Refusal> {
+        let now = self.now();
+        let load = self.fleet().load(now);
+        let task = Task { prompt: prompt.into(), kind: kind.map(String::from), from: from.into(), urgent, now };
+        self.policy.route(task, load).await
+    }
+
+    pub(super) fn no_charter(&self) -> Refusal {
+        let error = self.policy.status().error.unwrap_or_else(|| "none was loaded yet".into());
+        Refusal::new(RefusalKind::Unavailable, format!("there is no charter in force: {error}"))
+            .hint("mend the charter; a good save is taken at once")
+    }
+}
+
+/// Tells the engine when a caller stops to wait.
+struct Leaving<'a> {
+    inbox: &'a mpsc::Sender<Message>,
+    ticket: Option<Ticket>,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket {
+            // A full inbox only means that the wait ends by its own bound instead.
+            let _ = self.inbox.try_send(Message::Input(Input::Leave(ticket)));
+        }
+    }
+}
+
+fn bound_of(call: &Call) -> Option<Time> {
+    match call {
+        Call::WaitTurn { until, .. } | Call::WaitRun { until, .. } | Call::Ask { until, .. } => Some(*until),
+        Call::Poll { until, .. } => *until,
+        // A worker comes up within its launcher's ready_timeout, which is minutes at most.
+        Call::Spawn { .. } => None,
+        _ => None,
+    }
+}
+
+fn shutting_down() -> Refusal {
+    Refusal::new(RefusalKind::Unavailable, "fleetd is shutting down").hint("ask again when it is back")
+}

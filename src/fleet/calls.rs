@@ -1,0 +1,405 @@
+//! What callers can want: each call is checked against the rules, then against the state, then done.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::caller::{Caller, Sender};
+use super::envelope::Finish;
+use super::ids::{Key, ProfileName, RoleName, RunId, Ticket, TurnId, WorkerName};
+use super::input::{Answer, Call, RunCall, SendCall};
+use super::record::{Event, KeyUse, Made, Record};
+use super::refusal::{Refusal, RefusalKind};
+use super::rules::{self, Verb};
+use super::run::{Run, RunEnd, RunOutcome};
+use super::state::{Cx, Fleet};
+use super::team::Address;
+use super::timers::Timer;
+use super::turn::{Outcome, Priority, Turn, TurnState};
+use super::waits::{unknown_run, unknown_turn};
+
+impl Call {
+    /// Returns the row of the rules table that this call falls under.
+    pub fn verb(&self) -> Verb {
+        match self {
+            Call::Send(_) => Verb::Send,
+            Call::WaitTurn { .. } | Call::WaitRun { .. } => Verb::Status,
+            Call::CancelTurn(_) | Call::CancelRun(_) => Verb::Cancel,
+            Call::Poll { .. } => Verb::Poll,
+            Call::Ack(_) => Verb::Ack,
+            Call::Answer { .. } => Verb::Answer,
+            Call::Spawn { .. } => Verb::Spawn,
+            Call::Stop { .. } => Verb::Stop,
+            Call::StartRun(_) => Verb::Run,
+            Call::Ask { .. } => Verb::Ask,
+        }
+    }
+}
+
+impl Fleet {
+    pub(super) fn call(&mut self, cx: &mut Cx, ticket: Ticket, caller: &Caller, call: Call) {
+        if let Err(refusal) = rules::check(caller, call.verb()) {
+            return cx.answer(ticket, Err(refusal));
+        }
+        let answer = match (call, caller) {
+            (Call::Ask { turn, text, until }, Caller::Worker { name, .. }) => {
+                return self.ask(cx, ticket, name, turn, text, until);
+            }
+            (call, caller) => match caller.sender() {
+                Some(sender) => self.call_of(cx, ticket, sender, call),
+                None => Some(Err(Refusal::new(RefusalKind::NotAllowed, "only a worker asks inside a turn"))),
+            },
+        };
+        if let Some(answer) = answer {
+            cx.answer(ticket, answer);
+        }
+    }
+
+    /// Does what the leader or the operator wants; `None` = the answer comes by itself, now or later.
+    fn call_of(&mut self, cx: &mut Cx, ticket: Ticket, sender: Sender, call: Call) -> Option<Result<Answer, Refusal>> {
+        Some(match call {
+            Call::Send(send) => self.send(cx, sender, send),
+            Call::CancelTurn(turn) => self.cancel_turn(cx, turn, sender),
+            Call::CancelRun(run) => self.cancel_run(cx, run, sender),
+            Call::Ack(ids) => Ok(self.ack(cx, sender, ids)),
+            Call::Answer { question, text } => self.answer_question(cx, sender, &question, text),
+            Call::Spawn { role, profile, key } => {
+                return self.spawn(cx, ticket, sender, role, profile, key).err().map(Err);
+            }
+            Call::Stop { worker, kill } => self.stop(cx, &worker, kill, sender),
+            Call::StartRun(run) => self.start_run(cx, sender, run),
+            Call::WaitTurn { turn, until } => {
+                self.wait_turn(cx, ticket, turn, until);
+                return None;
+            }
+            Call::WaitRun { run, until } => {
+                self.wait_run(cx, ticket, run, until);
+                return None;
+            }
+            Call::Poll { after, limit, until } => {
+                self.poll(cx, ticket, sender, after, limit, until);
+                return None;
+            }
+            Call::Ask { .. } => Err(Refusal::new(RefusalKind::NotAllowed, "only a worker asks inside a turn")),
+        })
+    }
+
+    // === sends ===
+
+    fn send(&mut self, cx: &mut Cx, sender: Sender, send: SendCall) -> Result<Answer, Refusal> {
+        if let Some(made) = self.used(sender, send.key.as_ref())? {
+            return match made {
+                Made::Turn(id) => match self.turns.get(&id) {
+                    Some(turn) => Ok(Answer::Accepted(turn.clone())),
+                    None => Err(Refusal::new(RefusalKind::Conflict, format!("turn {id} of this key was collected"))
+                        .hint(format!("its receipt: fleetd trace {id}"))),
+                },
+                Made::Run(_) | Made::Worker(_) => Err(key_conflict(send.key.as_ref())),
+            };
+        }
+        self.check_accepting()?;
+        self.check_text("prompt", &send.prompt)?;
+        let role = self.role_of(&send.to)?;
+        let max_waiting = self.team.as_ref().and_then(|team| team.roles.get(&role)).map_or(0, |role| role.max_waiting);
+        let waiting = self.queues.get(&role).map_or(0, |queue| queue.len_without_runs());
+        if waiting >= max_waiting as usize && !self.could_start(&send.to) {
+            return Err(Refusal::new(
+                RefusalKind::QueueFull,
+                format!("{waiting} messages wait for '{role}' already, which is its max_waiting"),
+            )
+            .hint("try again when some of them are settled, or raise max_waiting in the charter"));
+        }
+        let id = TurnId(self.fresh());
+        cx.record(Record::Prompt(id, send.prompt.clone()));
+        let turn = self.accept(
+            cx,
+            Turn {
+                id,
+                sender,
+                to: send.to,
+                because: send.because,
+                kind: send.kind,
+                priority: send.priority,
+                prompt_bytes: send.prompt.len() as u64,
+                prompt_of: id,
+                key: send.key.as_ref().map(|(key, _)| key.clone()),
+                accepted: cx.now,
+                deadline: send.deadline.map(|span| cx.now + span),
+                timeout: None,
+                retry_of: None,
+                step: None,
+                generation: self.generation(),
+                state: TurnState::Queued,
+                receipt: Vec::new(),
+                worker: None,
+                questions: Vec::new(),
+                outcome: None,
+                why: None,
+                message: None,
+            },
+        );
+        self.use_key(cx, sender, send.key, Made::Turn(id));
+        Ok(Answer::Accepted(turn))
+    }
+
+    /// Stores a new turn and puts it into its role's queue.
+    pub(super) fn accept(&mut self, cx: &mut Cx, mut turn: Turn) -> Arc<Turn> {
+        turn.enter(TurnState::Queued, cx.now, turn.because.as_ref().map(|because| format!("routed: {because}")));
+        if let Some(at) = turn.deadline {
+            self.at(at, Timer::Deadline(turn.id));
+        }
+        cx.event(event_of(&turn, cx.now, format!("accepted from {} for {}", turn.sender, turn.to)));
+        let urgent = turn.priority == Priority::Now;
+        let queue = self.queue_of(&turn.to);
+        self.queues.entry(queue).or_default().push(turn.id, turn.sender, turn.to.clone(), urgent);
+        self.put_turn(cx, turn)
+    }
+
+    fn cancel_turn(&mut self, cx: &mut Cx, id: TurnId, by: Sender) -> Result<Answer, Refusal> {
+        let Some(turn) = self.turns.get(&id).cloned() else { return Err(unknown_turn(id)) };
+        match turn.outcome {
+            Some(Outcome::Cancelled) => {}
+            Some(outcome) => {
+                return Err(Refusal::new(
+                    RefusalKind::Conflict,
+                    format!("turn {id} ended already: {}", outcome.word()),
+                ));
+            }
+            None => self.end_turn(cx, id, Finish::without_reply(Outcome::Cancelled, format!("cancelled by {by}"))),
+        }
+        let turn = self.turns.get(&id).cloned().unwrap_or(turn);
+        Ok(Answer::Settled(turn, None))
+    }
+
+    // === runs ===
+
+    fn start_run(&mut self, cx: &mut Cx, owner: Sender, call: RunCall) -> Result<Answer, Refusal> {
+        if let Some(made) = self.used(owner, call.key.as_ref())? {
+            return match made {
+                Made::Run(id) => match self.runs.get(&id) {
+                    Some(run) => Ok(Answer::Started(run.clone())),
+                    None => Err(Refusal::new(RefusalKind::Conflict, format!("run {id} of this key was collected"))
+                        .hint(format!("its record: fleetd run show {id}"))),
+                },
+                Made::Turn(_) | Made::Worker(_) => Err(key_conflict(call.key.as_ref())),
+            };
+        }
+        self.check_accepting()?;
+        let team = self.need_team()?.clone();
+        let Some(recipe) = team.recipes.get(&call.recipe) else {
+            return Err(Refusal::unknown(
+                "recipe",
+                call.recipe.as_str(),
+                team.recipes.keys().map(|name| name.as_str()),
+            ));
+        };
+        let open = self.runs.values().filter(|run| run.outcome.is_none()).count();
+        if open >= self.limits.max_runs {
+            return Err(Refusal::new(RefusalKind::QueueFull, format!("{open} runs are under way, which is the most")));
+        }
+        let id = RunId(self.fresh());
+        let deadline = [call.deadline, recipe.deadline].into_iter().flatten().min().map(|span| cx.now + span);
+        if let Some(at) = deadline {
+            self.at(at, Timer::RunDeadline(id));
+        }
+        cx.record(Record::Job(id, call.job));
+        let run = self.put_run(
+            cx,
+            Run {
+                id,
+                recipe: call.recipe,
+                owner,
+                key: call.key.as_ref().map(|(key, _)| key.clone()),
+                generation: team.generation.clone(),
+                started: cx.now,
+                deadline,
+                finished_steps: 0,
+                sent: 0,
+                settled: 0,
+                progress: None,
+                outcome: None,
+                why: None,
+                ended: None,
+                collected: false,
+                message: None,
+            },
+        );
+        let what = format!("recipe {} started by {owner}", run.recipe);
+        cx.event(Event { at: cx.now, turn: None, run: Some(id), worker: None, what });
+        self.use_key(cx, owner, call.key, Made::Run(id));
+        cx.effect(super::input::Effect::Run(super::run::RunEffect::Start { run: run.clone() }));
+        Ok(Answer::Started(run))
+    }
+
+    fn cancel_run(&mut self, cx: &mut Cx, id: RunId, by: Sender) -> Result<Answer, Refusal> {
+        let Some(run) = self.runs.get(&id).cloned() else { return Err(unknown_run(id)) };
+        match run.outcome {
+            Some(RunOutcome::Cancelled) => {}
+            Some(outcome) => {
+                return Err(Refusal::new(RefusalKind::Conflict, format!("run {id} ended already: {}", outcome.word())));
+            }
+            None => {
+                let why = Some(format!("cancelled by {by}"));
+                self.end_run(cx, id, RunEnd { outcome: RunOutcome::Cancelled, why, value: Value::Null }, true);
+            }
+        }
+        let run = self.runs.get(&id).cloned().unwrap_or(run);
+        Ok(Answer::Ended(run))
+    }
+
+    // === workers ===
+
+    fn spawn(
+        &mut self,
+        cx: &mut Cx,
+        ticket: Ticket,
+        sender: Sender,
+        role: RoleName,
+        profile: Option<ProfileName>,
+        key: Option<(Key, String)>,
+    ) -> Result<(), Refusal> {
+        if let Some(made) = self.used(sender, key.as_ref())? {
+            let Made::Worker(name) = made else { return Err(key_conflict(key.as_ref())) };
+            let worker = self
+                .workers
+                .get(&name)
+                .cloned()
+                .ok_or_else(|| Refusal::new(RefusalKind::Conflict, format!("worker {name} of this key is gone")))?;
+            cx.answer(ticket, Ok(Answer::Worker(worker)));
+            return Ok(());
+        }
+        self.check_accepting()?;
+        let team = self.need_team()?.clone();
+        let spec = team
+            .roles
+            .get(&role)
+            .ok_or_else(|| Refusal::unknown("role", role.as_str(), team.roles.keys().map(|name| name.as_str())))?;
+        let profile = match profile {
+            Some(name) if !spec.profiles.contains(&name) => {
+                let valid = spec.profiles.iter().map(|name| name.as_str());
+                return Err(Refusal::unknown(&format!("profile of role '{role}'"), name.as_str(), valid));
+            }
+            Some(name) => name,
+            None => spec.profiles[0].clone(),
+        };
+        let worker = self.start_worker(cx, &team, &role, &profile, false)?;
+        self.use_key(cx, sender, key, Made::Worker(worker.name.clone()));
+        self.tell_worker_or_wait(cx, ticket, &worker);
+        Ok(())
+    }
+
+    fn stop(&mut self, cx: &mut Cx, name: &WorkerName, kill: bool, by: Sender) -> Result<Answer, Refusal> {
+        let Some(worker) = self.workers.get(name).cloned() else { return Err(self.unknown_worker(name)) };
+        self.stop_worker(cx, name, kill, &format!("stopped by {by}"));
+        Ok(Answer::Worker(self.workers.get(name).cloned().unwrap_or(worker)))
+    }
+
+    // === checks ===
+
+    pub(super) fn check_text(&self, what: &str, text: &str) -> Result<(), Refusal> {
+        let most = self.limits.max_prompt_bytes;
+        if text.trim().is_empty() {
+            return Err(Refusal::invalid(format!("the {what} is empty")));
+        }
+        if text.len() > most {
+            let message = format!("the {what} has {} bytes, the limit is {most}", text.len());
+            return Err(Refusal::new(RefusalKind::TooLarge, message)
+                .hint("put the long part into a file and name the file in the text"));
+        }
+        Ok(())
+    }
+
+    fn check_accepting(&self) -> Result<(), Refusal> {
+        match self.draining {
+            true => Err(Refusal::new(RefusalKind::Unavailable, "fleetd is shutting down and takes nothing new")
+                .hint("send it again when fleetd is back")),
+            false => Ok(()),
+        }
+    }
+
+    fn need_team(&self) -> Result<&Arc<super::team::Team>, Refusal> {
+        self.team.as_ref().ok_or_else(|| {
+            Refusal::new(RefusalKind::Unavailable, "no charter is loaded").hint("see fleetd charter check")
+        })
+    }
+
+    /// Returns the role in whose queue a turn for this address waits.
+    pub(super) fn role_of(&self, to: &Address) -> Result<RoleName, Refusal> {
+        match to {
+            Address::Worker(name) => match self.workers.get(name) {
+                Some(worker) => Ok(worker.role.clone()),
+                None => Err(self.unknown_worker(name)),
+            },
+            Address::Role(name) => {
+                let team = self.need_team()?;
+                match team.roles.contains_key(name) {
+                    true => Ok(name.clone()),
+                    false => Err(Refusal::unknown("role", name.as_str(), team.roles.keys().map(|role| role.as_str()))),
+                }
+            }
+        }
+    }
+
+    /// Returns the name of the queue in which a turn for this address waits, whether the charter knows it or not.
+    pub(super) fn queue_of(&self, to: &Address) -> RoleName {
+        match to {
+            Address::Role(role) => role.clone(),
+            // A worker that is gone took its waiting turns with it, so the name itself only serves a broken store.
+            Address::Worker(name) => {
+                self.workers.get(name).map_or_else(|| RoleName::from(name.as_str()), |worker| worker.role.clone())
+            }
+        }
+    }
+
+    pub(super) fn unknown_worker(&self, name: &WorkerName) -> Refusal {
+        Refusal::unknown("worker", name.as_str(), self.workers.keys().map(|worker| worker.as_str()))
+    }
+
+    // === keys ===
+
+    fn used(&self, sender: Sender, key: Option<&(Key, String)>) -> Result<Option<Made>, Refusal> {
+        let Some((key, body)) = key else { return Ok(None) };
+        match self.keys.get(&(sender, key.clone())) {
+            Some(used) if used.body == *body => Ok(Some(used.made.clone())),
+            Some(used) => Err(Refusal::new(
+                RefusalKind::KeyConflict,
+                format!("the key '{key}' was used with another body, for {}", made_word(&used.made)),
+            )
+            .hint("repeat a call with the same body, or take a new key")),
+            None => Ok(None),
+        }
+    }
+
+    fn use_key(&mut self, cx: &mut Cx, sender: Sender, key: Option<(Key, String)>, made: Made) {
+        let Some((key, body)) = key else { return };
+        let used = Arc::new(KeyUse { sender, key: key.clone(), body, made, at: cx.now });
+        self.at(cx.now + self.limits.key_ttl, Timer::Key(sender, key.clone()));
+        self.keys.insert((sender, key), used.clone());
+        cx.record(Record::Key(used));
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.team.as_ref().map_or(0, |team| team.generation.number)
+    }
+}
+
+fn made_word(made: &Made) -> String {
+    match made {
+        Made::Turn(id) => format!("turn {id}"),
+        Made::Run(id) => format!("run {id}"),
+        Made::Worker(name) => format!("worker {name}"),
+    }
+}
+
+fn key_conflict(key: Option<&(Key, String)>) -> Refusal {
+    let key = key.map_or("", |(key, _)| key.as_str());
+    Refusal::new(RefusalKind::KeyConflict, format!("the key '{key}' was used for another kind of call"))
+}
+
+pub(super) fn event_of(turn: &Turn, at: super::time::Time, what: String) -> Event {
+    let run = match turn.sender {
+        Sender::Run(run) => Some(run),
+        Sender::Leader | Sender::Operator => None,
+    };
+    Event { at, turn: Some(turn.id), run, worker: turn.worker.clone(), what }
+}

@@ -1,0 +1,64 @@
+//! A new generation of the charter, applied as a difference: nothing that runs is killed by a save.
+
+use std::sync::Arc;
+
+use super::input::Effect;
+use super::record::{Event, Record};
+use super::state::{Cx, Fleet};
+use super::team::Team;
+use super::worker::{Worker, WorkerState};
+
+impl Fleet {
+    pub(super) fn take_team(&mut self, cx: &mut Cx, team: Arc<Team>) {
+        if self.team.as_ref().is_some_and(|present| present.generation == team.generation) {
+            return;
+        }
+        cx.record(Record::Generation(team.generation.number));
+        let what = format!("charter generation {} in force", team.generation.number);
+        cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
+        self.team = Some(team);
+        let workers: Vec<Arc<Worker>> = self.workers.values().cloned().collect();
+        for worker in workers {
+            if !self.is_surplus(&worker) {
+                continue;
+            }
+            match worker.state {
+                WorkerState::Ready if worker.turn.is_none() => {
+                    self.retire(cx, &worker.name, "no longer in the charter's plan");
+                }
+                // A removed profile drains. Surplus by a lowered cap is decided again when the worker becomes free.
+                WorkerState::Busy if !self.is_planned(&worker) => {
+                    let state = WorkerState::Draining;
+                    self.put_worker(cx, Worker { state, since: cx.now, ..(*worker).clone() });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns whether the charter still has this worker's profile in its role.
+    fn is_planned(&self, worker: &Worker) -> bool {
+        let role = self.team.as_ref().and_then(|team| team.roles.get(&worker.role));
+        role.is_some_and(|role| role.profiles.contains(&worker.profile.name))
+    }
+
+    /// Returns what must be done again after a restart: every order is idempotent, so giving it twice is harmless.
+    pub fn resume(&self) -> Vec<Effect> {
+        use super::input::WorkEffect;
+        use super::run::RunEffect;
+        let runs = self.runs.values().filter(|run| run.outcome.is_none());
+        let runs = runs.map(|run| Effect::Run(RunEffect::Start { run: run.clone() }));
+        let workers = self.workers.values().filter_map(|worker| {
+            let turn = worker.turn.and_then(|id| self.turns.get(&id));
+            let order = match (&worker.state, worker.turn, turn) {
+                (WorkerState::Starting, _, _) => WorkEffect::Start(worker.clone()),
+                (_, Some(_), Some(turn)) if turn.state.is_in_flight() => WorkEffect::Hand(worker.clone(), turn.clone()),
+                (_, Some(id), _) => WorkEffect::Interrupt(worker.clone(), id),
+                (WorkerState::Draining, None, _) => WorkEffect::Stop(worker.clone()),
+                _ => return None,
+            };
+            Some(Effect::Work(order))
+        });
+        workers.chain(runs).collect()
+    }
+}

@@ -1,0 +1,247 @@
+//! Who gets the next turn: queues meet free workers, within the caps of their role.
+
+use std::sync::Arc;
+
+use super::events::FleetEvent;
+use super::ids::{ProfileName, RoleName, Ticket, TurnId, WorkerName};
+use super::input::{Answer, Effect, WorkEffect};
+use super::record::{Event, Record};
+use super::refusal::{Refusal, RefusalKind};
+use super::state::{Cx, Fleet};
+use super::team::{Address, Team};
+use super::turn::TurnState;
+use super::waits::Subject;
+use super::worker::{Worker, WorkerState};
+
+impl Fleet {
+    /// Hands out every turn that can start now.
+    pub(super) fn dispatch(&mut self, cx: &mut Cx) {
+        if self.draining {
+            return;
+        }
+        let Some(team) = self.team.clone() else { return };
+        let waiting: Vec<RoleName> =
+            self.queues.iter().filter(|(_, queue)| !queue.is_empty()).map(|(role, _)| role.clone()).collect();
+        for role in waiting {
+            while let Some((turn, worker)) = self.next_pair(cx, &team, &role) {
+                self.hand(cx, &team, turn, &worker);
+            }
+        }
+    }
+
+    /// Returns the next turn of a role together with the worker that takes it, starting one if the role may grow.
+    fn next_pair(&mut self, cx: &mut Cx, team: &Arc<Team>, role: &RoleName) -> Option<(TurnId, WorkerName)> {
+        let spec = team.roles.get(role)?;
+        if self.parked.contains_key(role) {
+            return None;
+        }
+        let busy = self.of_role(role).filter(|worker| worker.is_occupied()).count();
+        if busy >= spec.max_busy as usize {
+            return None;
+        }
+        let free = self.of_role(role).find(|worker| worker.is_free()).map(|worker| worker.name.clone());
+        let grows = free.is_none() && self.may_grow(team, role);
+        let queue = self.queues.get(role)?;
+        let turn = queue.next(|to| match to {
+            Address::Role(_) => free.is_some() || grows,
+            Address::Worker(name) => self.workers.get(name).is_some_and(|worker| worker.is_free()),
+        })?;
+        match (&self.turns.get(&turn)?.to, free) {
+            (Address::Worker(name), _) => Some((turn, name.clone())),
+            (Address::Role(_), Some(free)) => Some((turn, free)),
+            (Address::Role(_), None) => {
+                let worker = self.start_worker(cx, team, role, &spec.profiles[0], true).ok()?;
+                worker.is_free().then(|| (turn, worker.name.clone()))
+            }
+        }
+    }
+
+    /// Returns whether a message to this address would be handed out at once.
+    pub(super) fn could_start(&self, to: &Address) -> bool {
+        let (Some(team), Ok(role)) = (&self.team, self.role_of(to)) else { return false };
+        let Some(spec) = team.roles.get(&role) else { return false };
+        let busy = self.of_role(&role).filter(|worker| worker.is_occupied()).count();
+        let someone = match to {
+            Address::Worker(name) => self.workers.get(name).is_some_and(|worker| worker.is_free()),
+            Address::Role(_) => self.of_role(&role).any(|worker| worker.is_free()) || self.may_grow(team, &role),
+        };
+        !self.draining && !self.parked.contains_key(&role) && busy < spec.max_busy as usize && someone
+    }
+
+    /// Returns whether a role may start one more worker by itself.
+    pub(super) fn may_grow(&self, team: &Team, role: &RoleName) -> bool {
+        let Some(spec) = team.roles.get(role) else { return false };
+        let starts_by_itself = team.profiles.get(&spec.profiles[0]).is_some_and(|profile| !profile.has_session());
+        let living = self.of_role(role).count();
+        starts_by_itself && living < spec.max_busy as usize && self.workers.len() < self.limits.max_workers
+    }
+
+    fn hand(&mut self, cx: &mut Cx, team: &Team, turn: TurnId, worker: &WorkerName) {
+        let (Some(turn), Some(worker)) = (self.turns.get(&turn), self.workers.get(worker)) else { return };
+        let (mut turn, mut worker) = ((**turn).clone(), (**worker).clone());
+        if let Some(queue) = self.queues.get_mut(&worker.role) {
+            queue.serve(turn.id, turn.sender, &turn.to);
+        }
+        // A worker without a session is a new process each time, so a saved charter counts from the next turn on.
+        if let Some(newest) = team.profiles.get(&worker.profile.name).filter(|profile| !profile.has_session()) {
+            worker.profile = Arc::new(newest.clone());
+            worker.generation = team.generation.number;
+        }
+        worker.state = WorkerState::Busy;
+        worker.since = cx.now;
+        worker.turn = Some(turn.id);
+        turn.worker = Some(worker.name.clone());
+        turn.enter(TurnState::Handed, cx.now, Some(format!("to {}", worker.name)));
+        let turn = self.put_turn(cx, turn);
+        let worker = self.put_worker(cx, worker);
+        cx.effect(Effect::Work(WorkEffect::Hand(worker, turn)));
+    }
+
+    // === workers ===
+
+    pub(super) fn of_role(&self, role: &RoleName) -> impl Iterator<Item = &Arc<Worker>> {
+        self.workers.values().filter(move |worker| worker.role == *role)
+    }
+
+    pub(super) fn start_worker(
+        &mut self,
+        cx: &mut Cx,
+        team: &Team,
+        role: &RoleName,
+        profile: &ProfileName,
+        elastic: bool,
+    ) -> Result<Arc<Worker>, Refusal> {
+        let most = self.limits.max_workers;
+        if self.workers.len() >= most {
+            return Err(Refusal::new(
+                RefusalKind::QueueFull,
+                format!("{most} workers live already, which is the most"),
+            )
+            .hint("stop one, or raise limits.max_workers in fleetd.toml"));
+        }
+        let Some(profile) = team.profiles.get(profile) else {
+            let valid = team.profiles.keys().map(|name| name.as_str());
+            return Err(Refusal::unknown("profile", profile.as_str(), valid));
+        };
+        let state = if profile.has_session() { WorkerState::Starting } else { WorkerState::Ready };
+        let worker = self.put_worker(
+            cx,
+            Worker {
+                name: self.free_name(role),
+                role: role.clone(),
+                profile: Arc::new(profile.clone()),
+                generation: team.generation.number,
+                state,
+                since: cx.now,
+                turn: None,
+                elastic,
+                process: None,
+                turns: 0,
+            },
+        );
+        self.worker_event(cx, &worker.name, format!("started with profile {}", worker.profile.name));
+        if worker.state == WorkerState::Starting {
+            cx.effect(Effect::Work(WorkEffect::Start(worker.clone())));
+        }
+        Ok(worker)
+    }
+
+    fn free_name(&self, role: &RoleName) -> WorkerName {
+        (1..)
+            .map(|n| WorkerName::from(format!("{role}-{n}")))
+            .find(|name| !self.workers.contains_key(name))
+            .expect("there are more numbers than workers")
+    }
+
+    pub(super) fn tell_worker_or_wait(&mut self, cx: &mut Cx, ticket: Ticket, worker: &Arc<Worker>) {
+        match worker.state {
+            WorkerState::Starting => {
+                // The launcher's ready_timeout ends it long before.
+                let until = cx.now + self.limits.key_ttl;
+                self.wait(ticket, Subject::Worker(worker.name.clone()), None, until);
+            }
+            _ => cx.answer(ticket, Ok(Answer::Worker(worker.clone()))),
+        }
+    }
+
+    /// Makes a worker free for its next turn, or lets it go if it should not stay.
+    pub(super) fn free_worker(&mut self, cx: &mut Cx, name: &WorkerName) {
+        let Some(worker) = self.workers.get(name).cloned() else { return };
+        let mut worker = (*worker).clone();
+        let draining = worker.state == WorkerState::Draining;
+        worker.turn = None;
+        worker.process = if worker.profile.has_session() { worker.process } else { None };
+        worker.state = WorkerState::Ready;
+        worker.since = cx.now;
+        let worker = self.put_worker(cx, worker);
+        if draining {
+            self.end_worker(cx, &worker.name, "drained");
+        } else if self.is_surplus(&worker) {
+            self.retire(cx, name, "no longer in the charter's plan");
+        } else {
+            self.time_idle(&worker);
+        }
+    }
+
+    /// Returns whether a free worker would not be started today: role or profile gone, or more of them than the cap.
+    pub(super) fn is_surplus(&self, worker: &Worker) -> bool {
+        let Some(team) = &self.team else { return false };
+        let Some(role) = team.roles.get(&worker.role) else { return true };
+        if !role.profiles.contains(&worker.profile.name) {
+            return true;
+        }
+        let default = role.profiles.first() == Some(&worker.profile.name);
+        worker.elastic && (!default || self.of_role(&worker.role).count() > role.max_busy as usize)
+    }
+
+    /// Lets a free worker go.
+    pub(super) fn retire(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
+        let waits_for_it = self.workers.get(name).is_some_and(|worker| {
+            let queue = self.queues.get(&worker.role);
+            queue.is_some_and(|queue| queue.iter().any(|(_, _, to)| *to == Address::Worker(name.clone())))
+        });
+        if !waits_for_it {
+            self.end_worker(cx, name, why);
+        }
+    }
+
+    /// Ends a worker that has no turn: a session is stopped first, anything else is gone at once.
+    pub(super) fn end_worker(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
+        let Some(worker) = self.workers.get(name).cloned() else { return };
+        if worker.profile.has_session() {
+            let worker =
+                self.put_worker(cx, Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() });
+            cx.effect(Effect::Work(WorkEffect::Stop(worker)));
+        } else {
+            self.worker_gone(cx, name, why);
+        }
+    }
+
+    pub(super) fn worker_gone(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
+        let Some(worker) = self.workers.get(name).cloned() else { return };
+        // Turns addressed to this worker alone have nowhere to go any more.
+        let queue = self.queues.get(&worker.role);
+        let orphans: Vec<TurnId> = queue
+            .into_iter()
+            .flat_map(|queue| queue.iter())
+            .filter(|(_, _, to)| **to == Address::Worker(name.clone()))
+            .map(|(id, _, _)| id)
+            .collect();
+        for id in orphans {
+            let why = format!("worker {name} is gone: {why}");
+            self.end_turn(cx, id, super::envelope::Finish::without_reply(super::turn::Outcome::Failed, why));
+        }
+        self.workers.remove(name);
+        cx.record(Record::WorkerGone(name.clone()));
+        self.worker_event(cx, name, format!("gone: {why}"));
+        let event = || FleetEvent::WorkerGone { worker: name.clone(), role: worker.role.clone(), why: why.into() };
+        self.tell(cx, event, "worker_gone");
+        for ticket in self.end_waits(&Subject::Worker(name.clone())) {
+            cx.answer(ticket, Err(Refusal::new(RefusalKind::PeerUnreachable, format!("worker {name} is gone: {why}"))));
+        }
+    }
+
+    pub(super) fn worker_event(&mut self, cx: &mut Cx, name: &WorkerName, what: String) {
+        cx.event(Event { at: cx.now, turn: None, run: None, worker: Some(name.clone()), what });
+    }
+}

@@ -1,0 +1,172 @@
+//! The queue of one role: first in first out per sender and address, fair between senders.
+//!
+//! Every sender (the leader, the operator, each run) has a lane; lanes are served in rotation, so a fan-out of 500
+//! holds up another sender by one turn at most. Urgent turns go before all lanes, in their own order.
+
+use imbl::{OrdMap, OrdSet, Vector};
+
+use super::caller::Sender;
+use super::ids::TurnId;
+use super::team::Address;
+
+/// What waits for the workers of one role.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Queue {
+    urgent: OrdMap<TurnId, (Sender, Address)>,
+    lanes: OrdMap<Sender, Lane>,
+    rotation: Vector<Sender>,
+}
+
+/// One sender's turns, by address; ids grow, so their order is the order of acceptance.
+type Lane = OrdMap<Address, OrdSet<TurnId>>;
+
+impl Queue {
+    /// Adds a turn at the end of its sender's lane, or to the urgent ones.
+    pub fn push(&mut self, id: TurnId, sender: Sender, to: Address, urgent: bool) {
+        if urgent {
+            self.urgent.insert(id, (sender, to));
+            return;
+        }
+        if !self.lanes.contains_key(&sender) {
+            self.rotation.push_back(sender);
+        }
+        self.lanes.entry(sender).or_default().entry(to).or_default().insert(id);
+    }
+
+    /// Returns the next turn whose address can be served now, in fair order.
+    pub fn next(&self, can_serve: impl Fn(&Address) -> bool) -> Option<TurnId> {
+        let urgent = self.urgent.iter().find(|(_, (_, to))| can_serve(to)).map(|(id, _)| *id);
+        urgent.or_else(|| {
+            self.rotation.iter().find_map(|sender| {
+                let heads = self.lanes.get(sender)?.iter().filter(|(to, _)| can_serve(to));
+                heads.filter_map(|(_, turns)| turns.get_min().copied()).min()
+            })
+        })
+    }
+
+    /// Takes out a turn that is served now: its sender goes to the end of the rotation.
+    pub fn serve(&mut self, id: TurnId, sender: Sender, to: &Address) {
+        let was_urgent = self.urgent.contains_key(&id);
+        self.remove(id, sender, to);
+        if !was_urgent && self.lanes.contains_key(&sender) {
+            self.rotation.retain(|other| *other != sender);
+            self.rotation.push_back(sender);
+        }
+    }
+
+    /// Takes out a turn that will not be served; the rotation stays.
+    pub fn remove(&mut self, id: TurnId, sender: Sender, to: &Address) {
+        if self.urgent.remove(&id).is_some() {
+            return;
+        }
+        let Some(lane) = self.lanes.get_mut(&sender) else { return };
+        if let Some(turns) = lane.get_mut(to) {
+            turns.remove(&id);
+            if turns.is_empty() {
+                lane.remove(to);
+            }
+        }
+        if lane.is_empty() {
+            self.lanes.remove(&sender);
+            self.rotation.retain(|other| *other != sender);
+        }
+    }
+
+    /// Returns how many turns wait.
+    pub fn len(&self) -> usize {
+        self.urgent.len() + self.lanes.values().flat_map(OrdMap::values).map(OrdSet::len).sum::<usize>()
+    }
+
+    /// Returns whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.urgent.is_empty() && self.lanes.is_empty()
+    }
+
+    /// Returns how many turns wait that no run keeps: the ones that `max_waiting` counts.
+    pub fn len_without_runs(&self) -> usize {
+        let of_callers = |sender: &Sender| !matches!(sender, Sender::Run(_));
+        let urgent = self.urgent.values().filter(|(sender, _)| of_callers(sender)).count();
+        let lanes = self.lanes.iter().filter(|(sender, _)| of_callers(sender));
+        urgent + lanes.flat_map(|(_, lane)| lane.values()).map(OrdSet::len).sum::<usize>()
+    }
+
+    /// Returns how many turns of the same sender go before this one; 0 = it is the sender's next.
+    pub fn ahead(&self, id: TurnId, sender: Sender) -> usize {
+        if self.urgent.contains_key(&id) {
+            return self.urgent.iter().take_while(|(other, _)| **other < id).count();
+        }
+        let lane = self.lanes.get(&sender).map(|lane| lane.values().map(|turns| turns.range(..id).count()).sum());
+        self.urgent.len() + lane.unwrap_or(0)
+    }
+
+    /// Returns every waiting turn's id with its sender and address, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (TurnId, Sender, &Address)> {
+        let urgent = self.urgent.iter().map(|(id, (sender, to))| (*id, *sender, to));
+        let lanes = self.lanes.iter().flat_map(|(sender, lane)| {
+            lane.iter().flat_map(move |(to, turns)| turns.iter().map(move |id| (*id, *sender, to)))
+        });
+        urgent.chain(lanes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::ids::RunId;
+
+    fn role() -> Address {
+        Address::Role("w".into())
+    }
+
+    fn drain(queue: &mut Queue, turns: &[(u64, Sender)]) -> Vec<u64> {
+        let mut order = Vec::new();
+        while let Some(id) = queue.next(|_| true) {
+            let (_, sender) = turns.iter().find(|(n, _)| *n == id.0).expect("only what was pushed");
+            queue.serve(id, *sender, &role());
+            order.push(id.0);
+        }
+        order
+    }
+
+    #[test]
+    fn a_fan_out_of_500_holds_up_another_sender_by_one_turn() {
+        let mut turns: Vec<(u64, Sender)> = (0..500).map(|n| (n, Sender::Run(RunId(1)))).collect();
+        turns.push((500, Sender::Leader));
+        let mut queue = Queue::default();
+        for (n, sender) in &turns {
+            queue.push(TurnId(*n), *sender, role(), false);
+        }
+        let order = drain(&mut queue, &turns);
+        assert_eq!(order[..3], [0, 500, 1]);
+        assert_eq!(order.len(), 501);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn urgent_turns_go_first_and_do_not_cost_their_sender_its_place() {
+        let turns = [(1, Sender::Operator), (2, Sender::Leader), (3, Sender::Operator)];
+        let mut queue = Queue::default();
+        queue.push(TurnId(1), Sender::Operator, role(), false);
+        queue.push(TurnId(2), Sender::Leader, role(), false);
+        queue.push(TurnId(3), Sender::Operator, role(), true);
+        assert_eq!(drain(&mut queue, &turns), [3, 1, 2]);
+    }
+
+    #[test]
+    fn a_turn_for_a_busy_worker_does_not_block_its_senders_other_turns() {
+        let mut queue = Queue::default();
+        let busy = Address::Worker("w-1".into());
+        queue.push(TurnId(1), Sender::Leader, busy.clone(), false);
+        queue.push(TurnId(2), Sender::Leader, role(), false);
+        assert_eq!(queue.next(|to| *to != busy), Some(TurnId(2)));
+        assert_eq!(queue.next(|_| true), Some(TurnId(1)));
+    }
+
+    #[test]
+    fn withdrawing_leaves_nothing_behind() {
+        let mut queue = Queue::default();
+        queue.push(TurnId(1), Sender::Leader, role(), false);
+        queue.remove(TurnId(1), Sender::Leader, &role());
+        assert_eq!(queue, Queue::default());
+    }
+}

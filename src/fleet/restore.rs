@@ -1,0 +1,77 @@
+//! The fleet as it was: rows that were read back become the state they were written from.
+
+use std::sync::Arc;
+
+use super::record::Saved;
+use super::state::{Fleet, Limits};
+use super::timers::Timer;
+use super::turn::{Priority, TurnState};
+use super::worker::WorkerState;
+
+impl Fleet {
+    /// Returns the fleet that wrote these rows. The charter comes after it, as an input.
+    pub fn restore(saved: Saved, limits: Limits) -> Fleet {
+        let mut fleet = Fleet::new(limits);
+        fleet.next = saved.next.max(1);
+        for worker in saved.workers {
+            if worker.state != WorkerState::Gone {
+                fleet.time_idle(&worker);
+                if let (WorkerState::Clearing | WorkerState::Draining, Some(turn)) = (&worker.state, worker.turn) {
+                    fleet.at(worker.since + fleet.limits.grace, Timer::Grace(worker.name.clone(), turn));
+                }
+                fleet.workers.insert(worker.name.clone(), Arc::new(worker));
+            }
+        }
+        for turn in saved.turns {
+            if !turn.state.is_settled() {
+                for (at, timer) in [(turn.deadline, Timer::Deadline(turn.id)), (turn.timeout, Timer::Timeout(turn.id))]
+                {
+                    if let Some(at) = at {
+                        fleet.at(at, timer);
+                    }
+                }
+            }
+            fleet.turns.insert(turn.id, Arc::new(turn));
+        }
+        for step in saved.steps {
+            if let (Some(until), None) = (step.until, step.seq) {
+                fleet.at(until, Timer::Sleep(step.run, step.path.clone()));
+            }
+            fleet.steps.insert((step.run, step.path.clone()), Arc::new(step));
+        }
+        for run in saved.runs {
+            if let (Some(at), None) = (run.deadline, run.outcome) {
+                fleet.at(at, Timer::RunDeadline(run.id));
+            }
+            fleet.runs.insert(run.id, Arc::new(run));
+        }
+        for message in saved.messages {
+            if message.shown {
+                fleet.at(message.at + fleet.limits.key_ttl, Timer::Shown(message.to, message.id));
+            }
+            fleet.messages.insert((message.to, message.id), Arc::new(message));
+        }
+        for used in saved.keys {
+            fleet.at(used.at + fleet.limits.key_ttl, Timer::Key(used.sender, used.key.clone()));
+            fleet.keys.insert((used.sender, used.key.clone()), Arc::new(used));
+        }
+        fleet.questions = saved.questions.into_iter().map(|question| (question.id, Arc::new(question))).collect();
+        fleet.notes = saved.notes.into_iter().collect();
+        for (role, until) in saved.parked {
+            fleet.at(until, Timer::Unpark(role.clone()));
+            fleet.parked.insert(role, until);
+        }
+        fleet.requeue();
+        fleet
+    }
+
+    /// Fills the queues from the turns that wait.
+    fn requeue(&mut self) {
+        let waiting: Vec<_> = self.turns.values().filter(|turn| turn.state == TurnState::Queued).cloned().collect();
+        for turn in waiting {
+            let urgent = turn.priority == Priority::Now;
+            let queue = self.queue_of(&turn.to);
+            self.queues.entry(queue).or_default().push(turn.id, turn.sender, turn.to.clone(), urgent);
+        }
+    }
+}

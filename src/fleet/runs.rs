@@ -1,0 +1,281 @@
+//! Runs as the fleet sees them: steps are recorded once under their path, answered once, in one order.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::caller::Sender;
+use super::envelope::{Envelope, Finish};
+use super::events::FleetEvent;
+use super::ids::{RunId, StepPath, TurnId};
+use super::input::Effect;
+use super::mail::{About, Asker};
+use super::record::{Event, Record};
+use super::refusal::{Refusal, RefusalKind};
+use super::run::{FinishedStep, Run, RunEffect, RunEnd, RunInput, Step, StepRequest, StepSend};
+use super::state::{Cx, Fleet};
+use super::timers::Timer;
+use super::turn::{Outcome, StepRef, Turn, TurnState};
+
+/// Notes of a charter at most; each is bounded by the size of a step's value.
+const MOST_NOTES: usize = 1_000;
+
+impl Fleet {
+    pub(super) fn run_input(&mut self, cx: &mut Cx, input: RunInput) {
+        match input {
+            RunInput::Ended { run, end } => self.end_run(cx, run, end, false),
+            RunInput::Step { run, path, verb, hash, what, at, request } => {
+                if self.runs.get(&run).is_none_or(|run| run.outcome.is_some()) {
+                    return cx.effect(Effect::Run(RunEffect::Drop(run)));
+                }
+                if let Some(known) = self.steps.get(&(run, path.clone())) {
+                    // A replay reached a step that is under way: it is answered when it ends.
+                    if known.verb != verb || known.hash != hash {
+                        let refusal = divergence(known, verb, &what, &at);
+                        cx.effect(Effect::Run(RunEffect::Refuse { run, path, refusal }));
+                    }
+                    return;
+                }
+                let step = Step {
+                    run,
+                    path: path.clone(),
+                    verb: verb.to_string(),
+                    hash,
+                    what,
+                    at,
+                    began: cx.now,
+                    turn: None,
+                    retries: 0,
+                    deadline: None,
+                    until: None,
+                    question: None,
+                    seq: None,
+                };
+                if let Err(refusal) = self.begin_step(cx, step, *request) {
+                    cx.effect(Effect::Run(RunEffect::Refuse { run, path, refusal }));
+                }
+            }
+        }
+    }
+
+    fn begin_step(&mut self, cx: &mut Cx, mut step: Step, request: StepRequest) -> Result<(), Refusal> {
+        let (run, path) = (step.run, step.path.clone());
+        let row = self.runs.get(&run);
+        let begun = row.map_or(0, |run| run.finished_steps + (run.sent - run.settled));
+        if begun >= self.limits.max_steps as u64 {
+            let message = format!("the run has {} steps, which is the most", self.limits.max_steps);
+            return Err(Refusal::new(RefusalKind::QueueFull, message));
+        }
+        match request {
+            StepRequest::Send(send) => return self.begin_send(cx, step, send),
+            StepRequest::Sleep(span) => {
+                let until = cx.now + span;
+                step.until = Some(until);
+                self.put_step(cx, step);
+                self.at(until, Timer::Sleep(run, path));
+            }
+            StepRequest::Now => {
+                self.put_step(cx, step);
+                self.finish_step(cx, run, &path, Value::from(cx.now.0 as f64 / 1000.0));
+            }
+            StepRequest::Value(value) => {
+                self.put_step(cx, step);
+                self.finish_step(cx, run, &path, value);
+            }
+            StepRequest::Note { name, value } => {
+                let name: Arc<str> = name.into();
+                if value.is_some() && !self.notes.contains_key(&name) && self.notes.len() >= MOST_NOTES {
+                    let message = format!("there are {MOST_NOTES} notes, which is the most");
+                    return Err(Refusal::new(RefusalKind::QueueFull, message));
+                }
+                self.put_step(cx, step);
+                let value = match value {
+                    Some(value) => {
+                        let value = Arc::new(value);
+                        self.notes.insert(name.clone(), value.clone());
+                        cx.record(Record::Note(name, value.clone()));
+                        (*value).clone()
+                    }
+                    None => self.notes.get(&name).map_or(Value::Null, |value| (**value).clone()),
+                };
+                self.finish_step(cx, run, &path, value);
+            }
+            StepRequest::Ask(text) => {
+                self.check_text("question", &text)?;
+                step.question = self.ask_of_step(cx, run, &path, text);
+                self.put_step(cx, step);
+                self.tell_asked(cx, &super::waits::Subject::Run(run));
+            }
+            StepRequest::Progress(line) => {
+                self.put_step(cx, step);
+                if let Some(row) = self.runs.get(&run).cloned() {
+                    cx.event(Event { at: cx.now, turn: None, run: Some(run), worker: None, what: line.clone() });
+                    self.put_run(cx, Run { progress: Some(line), ..(*row).clone() });
+                }
+                self.finish_step(cx, run, &path, Value::Null);
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_send(&mut self, cx: &mut Cx, mut step: Step, send: StepSend) -> Result<(), Refusal> {
+        self.check_text("prompt", &send.prompt)?;
+        let Some(to) = send.to else {
+            return Err(Refusal::new(RefusalKind::Internal, "a send without an address reached the fleet"));
+        };
+        self.role_of(&to)?;
+        let id = TurnId(self.fresh());
+        cx.record(Record::Prompt(id, send.prompt.clone()));
+        step.turn = Some(id);
+        step.retries = send.retries;
+        step.deadline = send.deadline;
+        let at = StepRef { run: step.run, path: step.path.clone() };
+        self.put_step(cx, step);
+        let turn = Turn {
+            id,
+            sender: Sender::Run(at.run),
+            to,
+            because: send.because,
+            kind: send.kind,
+            priority: send.priority,
+            prompt_bytes: send.prompt.len() as u64,
+            prompt_of: id,
+            key: None,
+            accepted: cx.now,
+            deadline: send.deadline.map(|span| cx.now + span),
+            timeout: None,
+            retry_of: None,
+            generation: self.generation(),
+            state: TurnState::Queued,
+            receipt: Vec::new(),
+            worker: None,
+            questions: Vec::new(),
+            outcome: None,
+            why: None,
+            message: None,
+            step: Some(at.clone()),
+        };
+        self.accept(cx, turn);
+        self.count_turn(cx, at.run, 1, 0);
+        Ok(())
+    }
+
+    /// Sends a step's turn again as a new one, if it may be; nothing is ever retried from `unknown`.
+    pub(super) fn retry_step(&mut self, cx: &mut Cx, turn: &Turn, outcome: Outcome) -> bool {
+        let Some(at) = turn.step.clone() else { return false };
+        let Some(step) = self.steps.get(&(at.run, at.path.clone())).cloned() else { return false };
+        let alive = self.runs.get(&at.run).is_some_and(|run| run.outcome.is_none());
+        if !alive || !outcome.may_retry() || step.retries == 0 || self.role_of(&turn.to).is_err() {
+            return false;
+        }
+        let id = TurnId(self.fresh());
+        self.put_step(cx, Step { turn: Some(id), retries: step.retries - 1, ..(*step).clone() });
+        let again = turn.again(id, cx.now, step.deadline, self.generation());
+        self.accept(cx, again);
+        self.count_turn(cx, at.run, 1, 1);
+        true
+    }
+
+    /// Answers the step whose turn has ended for good.
+    pub(super) fn answer_send(&mut self, cx: &mut Cx, at: &StepRef, envelope: &Envelope) {
+        self.count_turn(cx, at.run, 0, 1);
+        let value = serde_json::to_value(envelope).expect("an envelope is plain data");
+        self.finish_step(cx, at.run, &at.path, value);
+    }
+
+    fn count_turn(&mut self, cx: &mut Cx, run: RunId, sent: u64, settled: u64) {
+        if let Some(row) = self.runs.get(&run).cloned() {
+            self.put_run(cx, Run { sent: row.sent + sent, settled: row.settled + settled, ..(*row).clone() });
+        }
+    }
+
+    pub(super) fn wake_step(&mut self, cx: &mut Cx, run: RunId, path: &StepPath) {
+        let due = self.steps.get(&(run, path.clone())).is_some_and(|step| step.until.is_some_and(|at| at <= cx.now));
+        if due {
+            self.finish_step(cx, run, path, Value::Null);
+        }
+    }
+
+    /// Gives a step its number and its value; the executor is told after the commit.
+    pub(super) fn finish_step(&mut self, cx: &mut Cx, run: RunId, path: &StepPath, value: Value) {
+        let Some(row) = self.runs.get(&run).filter(|run| run.outcome.is_none()).cloned() else { return };
+        let Some(step) = self.steps.get(&(run, path.clone())).filter(|step| step.seq.is_none()).cloned() else {
+            return;
+        };
+        let seq = row.finished_steps;
+        self.put_run(cx, Run { finished_steps: seq + 1, ..(*row).clone() });
+        let step = self.put_step(cx, Step { seq: Some(seq), ..(*step).clone() });
+        let value = Arc::new(value);
+        cx.record(Record::StepValue(run, path.clone(), value.clone()));
+        cx.effect(Effect::Run(RunEffect::Answer(run, FinishedStep { step, value })));
+    }
+
+    /// Ends a run once: its open turns are cancelled, its questions withdrawn, its owner told.
+    pub(super) fn end_run(&mut self, cx: &mut Cx, id: RunId, end: RunEnd, from_outside: bool) {
+        let Some(run) = self.runs.get(&id).filter(|run| run.outcome.is_none()).cloned() else { return };
+        let mut run = (*run).clone();
+        if let Some(at) = run.deadline {
+            self.timers.remove(&(at, Timer::RunDeadline(id)));
+        }
+        run.outcome = Some(end.outcome);
+        run.why = end.why;
+        run.ended = Some(cx.now);
+        // Recorded as ended first, so that nothing below is answered into it or tried again.
+        self.put_run(cx, run);
+        let open: Vec<TurnId> =
+            self.turns.values().filter(|turn| turn.sender == Sender::Run(id)).map(|turn| turn.id).collect();
+        for turn in open {
+            self.end_turn(cx, turn, Finish::without_reply(Outcome::Cancelled, "its run has ended"));
+        }
+        let asked = self.questions.values().filter(|q| matches!(&q.asker, Asker::Step { run, .. } if *run == id));
+        let asked: Vec<_> = asked.map(|question| question.id).collect();
+        for question in asked {
+            self.withdraw_question(cx, question, "its run has ended");
+        }
+        let steps = self.steps.range((id, StepPath::from(""))..).take_while(|((run, _), _)| *run == id);
+        let steps: Vec<_> = steps.map(|(key, _)| key.clone()).collect();
+        for key in steps {
+            self.steps.remove(&key);
+        }
+        self.close_run(cx, id, Arc::new(end.value));
+        if from_outside {
+            cx.effect(Effect::Run(RunEffect::Drop(id)));
+        }
+    }
+
+    fn close_run(&mut self, cx: &mut Cx, id: RunId, value: Arc<Value>) {
+        let Some(run) = self.runs.get(&id).cloned() else { return };
+        let message = super::ids::MessageId(self.fresh());
+        let run = self.put_run(cx, Run { message: Some(message), ..(*run).clone() });
+        cx.record(Record::RunValue(id, value));
+        let what = match (&run.outcome, &run.why) {
+            (Some(outcome), Some(why)) => format!("run ended as {}: {why}", outcome.word()),
+            (Some(outcome), None) => format!("run ended as {}", outcome.word()),
+            (None, _) => "run ended".to_string(),
+        };
+        cx.event(Event { at: cx.now, turn: None, run: Some(id), worker: None, what });
+        let about = About::Run(id);
+        self.put_message(cx, super::mail::Message { id: message, to: run.owner, at: cx.now, about, shown: false });
+        let event =
+            |outcome| FleetEvent::RunEnded { run: id, recipe: run.recipe.clone(), outcome, why: run.why.clone() };
+        if let Some(outcome) = run.outcome {
+            self.tell(cx, || event(outcome), "run_ended");
+        }
+        if self.tell_run_ended(cx, &run) {
+            self.show(cx, run.owner, Some(message));
+        } else {
+            self.tell_mail(cx, run.owner);
+        }
+    }
+}
+
+fn divergence(known: &Step, verb: &str, what: &str, at: &str) -> Refusal {
+    Refusal::new(
+        RefusalKind::Divergence,
+        format!(
+            "step {} is recorded as {} ({}) from {}, but the code now asks for {verb} ({what}) at {at}",
+            known.path, known.verb, known.what, known.at
+        ),
+    )
+    .hint("a run goes on only with the code it began with; start it anew")
+}

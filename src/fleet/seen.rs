@@ -1,0 +1,136 @@
+//! What launchers report. A sighting may be late, doubled or about something long over; then it changes nothing.
+
+use super::calls::event_of;
+use super::envelope::Finish;
+use super::ids::{TurnId, WorkerName};
+use super::input::{Answer, Effect, Sighting, WorkEffect};
+use super::refusal::{Refusal, RefusalKind};
+use super::state::{Cx, Fleet};
+use super::time::Span;
+use super::timers::Timer;
+use super::turn::{Outcome, TurnState};
+use super::waits::Subject;
+use super::worker::{Process, Worker, WorkerState};
+
+/// A launcher ends a turn by its profile's timeout itself, with what was written until then; the fleet does it only
+/// when the launcher did not.
+const TIMEOUT_SLACK: Span = Span::seconds(5);
+
+impl Fleet {
+    pub(super) fn seen(&mut self, cx: &mut Cx, sighting: Sighting) {
+        match sighting {
+            Sighting::Up { worker } | Sighting::Idle { worker } => self.seen_idle(cx, &worker),
+            Sighting::NotUp { worker, why } => self.seen_not_up(cx, &worker, &why),
+            Sighting::Taken { worker, turn, process } => self.seen_taken(cx, &worker, turn, process),
+            Sighting::Finished { worker, turn, finish, idle } => self.seen_finished(cx, &worker, turn, *finish, idle),
+            Sighting::Blocked { worker, why } => self.seen_blocked(cx, &worker, why),
+            Sighting::Gone { worker, why } => self.seen_gone(cx, &worker, &why),
+        }
+    }
+
+    fn seen_idle(&mut self, cx: &mut Cx, name: &WorkerName) {
+        let Some(worker) = self.workers.get(name).cloned() else { return };
+        match worker.state {
+            WorkerState::Starting => {
+                let worker =
+                    self.put_worker(cx, Worker { state: WorkerState::Ready, since: cx.now, ..(*worker).clone() });
+                for ticket in self.end_waits(&Subject::Worker(name.clone())) {
+                    cx.answer(ticket, Ok(Answer::Worker(worker.clone())));
+                }
+            }
+            // Idle frees a worker only from a turn that is over; a turn under way ends by its own proof.
+            WorkerState::Clearing | WorkerState::Draining => match worker.turn {
+                Some(turn) if self.turns.get(&turn).is_some_and(|turn| !turn.state.is_settled()) => {}
+                _ => self.free_worker(cx, name),
+            },
+            WorkerState::Blocked(_) => {
+                let state = if worker.turn.is_some() { WorkerState::Busy } else { WorkerState::Ready };
+                self.put_worker(cx, Worker { state, since: cx.now, ..(*worker).clone() });
+            }
+            _ => {}
+        }
+    }
+
+    fn seen_not_up(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
+        let Some(worker) = self.workers.get(name).filter(|worker| worker.state == WorkerState::Starting).cloned()
+        else {
+            return;
+        };
+        for ticket in self.end_waits(&Subject::Worker(name.clone())) {
+            let message = format!("worker {name} did not come up: {why}");
+            cx.answer(ticket, Err(Refusal::new(RefusalKind::PeerUnreachable, message)));
+        }
+        self.put_worker(cx, Worker { state: WorkerState::Failed(why.to_string()), ..(*worker).clone() });
+        self.worker_event(cx, name, format!("did not come up: {why}"));
+    }
+
+    fn seen_taken(&mut self, cx: &mut Cx, name: &WorkerName, id: TurnId, process: Option<Process>) {
+        let Some(worker) = self.workers.get(name).filter(|worker| worker.turn == Some(id)).cloned() else { return };
+        if process.is_some() && worker.process != process {
+            self.put_worker(cx, Worker { process, ..(*worker).clone() });
+        }
+        let Some(turn) = self.turns.get(&id).filter(|turn| turn.state == TurnState::Handed).cloned() else { return };
+        let mut turn = (*turn).clone();
+        turn.enter(TurnState::Submitted, cx.now, process.map(|process| format!("pid {}", process.pid)));
+        turn.enter(TurnState::Working, cx.now, None);
+        if let Some(timeout) = worker.profile.timeout {
+            let at = cx.now + timeout + TIMEOUT_SLACK;
+            turn.timeout = Some(at);
+            self.at(at, Timer::Timeout(id));
+        }
+        cx.event(event_of(&turn, cx.now, format!("taken by {name}")));
+        self.put_turn(cx, turn);
+    }
+
+    fn seen_finished(&mut self, cx: &mut Cx, name: &WorkerName, id: TurnId, finish: Finish, idle: bool) {
+        let Some(worker) = self.workers.get(name).filter(|worker| worker.turn == Some(id)).cloned() else {
+            // Nobody has it any more: it was settled and committed before, so its files may go.
+            if self.turns.get(&id).is_none_or(|turn| turn.state.is_settled()) {
+                cx.effect(Effect::Work(WorkEffect::Forget(id)));
+            }
+            return;
+        };
+        let open = self.turns.get(&id).is_some_and(|turn| !turn.state.is_settled());
+        self.put_worker(cx, Worker { turns: worker.turns + u32::from(open), ..(*worker).clone() });
+        let keeps_file = open && finish.truncated.is_some();
+        self.settle(cx, id, finish);
+        if idle {
+            self.free_worker(cx, name);
+        }
+        if !keeps_file {
+            cx.effect(Effect::Work(WorkEffect::Forget(id)));
+        }
+    }
+
+    fn seen_blocked(&mut self, cx: &mut Cx, name: &WorkerName, why: String) {
+        let Some(worker) = self.workers.get(name).cloned() else { return };
+        if matches!(worker.state, WorkerState::Ready | WorkerState::Busy) {
+            self.put_worker(cx, Worker { state: WorkerState::Blocked(why), since: cx.now, ..(*worker).clone() });
+        }
+    }
+
+    fn seen_gone(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
+        let Some(worker) = self.workers.get(name).cloned() else { return };
+        if let Some(id) = worker.turn {
+            // Dead after proof of submission is lost; dead before it, nobody knows whether the text was taken.
+            let taken = self.turns.get(&id).is_some_and(|turn| turn.at(TurnState::Submitted).is_some());
+            let (outcome, what) = match taken {
+                true => (Outcome::Lost, "the worker died"),
+                false => (Outcome::Unknown, "the worker died before it was shown that it took the text"),
+            };
+            self.settle(cx, id, Finish::without_reply(outcome, format!("{what}: {why}")));
+            cx.effect(Effect::Work(WorkEffect::Forget(id)));
+        }
+        self.worker_gone(cx, name, why);
+    }
+
+    /// Stops a worker: after its present turn, or at once, which loses that turn.
+    pub(super) fn stop_worker(&mut self, cx: &mut Cx, name: &WorkerName, kill: bool, why: &str) {
+        let Some(worker) = self.workers.get(name).cloned() else { return };
+        let Some(turn) = worker.turn else { return self.end_worker(cx, name, why) };
+        self.put_worker(cx, Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() });
+        if kill {
+            self.end_turn(cx, turn, Finish::without_reply(Outcome::Lost, format!("worker {name} was {why}")));
+        }
+    }
+}

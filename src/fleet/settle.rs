@@ -1,0 +1,169 @@
+//! How a turn ends: exactly once, with one envelope, told to whoever waits or laid into the sender's mailbox.
+
+use std::sync::Arc;
+
+use super::caller::Sender;
+use super::calls::event_of;
+use super::envelope::{Envelope, Finish, From, Times};
+use super::ids::{MessageId, TurnId, WorkerName};
+use super::input::{Effect, WorkEffect};
+use super::mail::{About, Message};
+use super::record::Record;
+use super::state::{Cx, Fleet};
+use super::timers::Timer;
+use super::turn::{Outcome, Turn, TurnState};
+use super::waits::Subject;
+use super::worker::{Worker, WorkerState};
+
+impl Fleet {
+    /// Ends a turn from outside: a deadline, a cancel, the end of its run. A worker that has it is interrupted and
+    /// takes nothing new before it was seen idle.
+    pub(super) fn end_turn(&mut self, cx: &mut Cx, id: TurnId, finish: Finish) {
+        let Some(turn) = self.turns.get(&id).cloned() else { return };
+        if turn.state.is_settled() {
+            return;
+        }
+        if turn.state.is_in_flight()
+            && let Some(worker) = turn.worker.as_ref().and_then(|name| self.workers.get(name)).cloned()
+            && worker.turn == Some(id)
+        {
+            let state = match worker.state {
+                WorkerState::Draining => WorkerState::Draining,
+                _ => WorkerState::Clearing,
+            };
+            let worker = self.put_worker(cx, Worker { state, since: cx.now, ..(*worker).clone() });
+            cx.effect(Effect::Work(WorkEffect::Interrupt(worker.clone(), id)));
+            self.at(cx.now + self.limits.grace, Timer::Grace(worker.name.clone(), id));
+        }
+        self.settle(cx, id, finish);
+    }
+
+    /// Settles a turn. What comes later for the same turn changes nothing.
+    pub(super) fn settle(&mut self, cx: &mut Cx, id: TurnId, finish: Finish) {
+        let Some(turn) = self.turns.get(&id).cloned() else { return };
+        if turn.state.is_settled() {
+            return;
+        }
+        let mut turn = (*turn).clone();
+        if turn.state == TurnState::Queued {
+            self.unqueue(&turn);
+        }
+        for (at, timer) in [(turn.deadline, Timer::Deadline(id)), (turn.timeout, Timer::Timeout(id))] {
+            if let Some(at) = at {
+                self.timers.remove(&(at, timer));
+            }
+        }
+        for question in std::mem::take(&mut turn.questions) {
+            self.withdraw_question(cx, question, "its turn has ended");
+        }
+        let note = match &finish.why {
+            Some(why) => format!("{}: {why}", finish.outcome.word()),
+            None => finish.outcome.word().to_string(),
+        };
+        turn.outcome = Some(finish.outcome);
+        turn.why = finish.why.clone();
+        turn.enter(TurnState::Settled, cx.now, Some(note.clone()));
+        cx.event(event_of(&turn, cx.now, format!("settled as {note}")));
+        if matches!(finish.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Lost) {
+            self.note_failure(cx, &turn);
+        }
+        self.tell_turn_settled(cx, &turn, finish.outcome);
+        if turn.step.is_some() {
+            return self.settle_step_turn(cx, turn, finish);
+        }
+        let message = MessageId(self.fresh());
+        turn.message = Some(message);
+        let envelope = Arc::new(self.envelope(&turn, finish, cx));
+        let turn = self.put_turn(cx, turn);
+        cx.record(Record::Envelope(envelope.clone()));
+        let about = About::Reply(id);
+        self.put_message(cx, Message { id: message, to: turn.sender, at: cx.now, about, shown: false });
+        if self.tell_settled(cx, id, &envelope) {
+            self.show(cx, turn.sender, Some(message));
+        } else {
+            self.tell_mail(cx, turn.sender);
+        }
+    }
+
+    /// The turn of a run's step: its end answers the step, or a new turn tries again.
+    fn settle_step_turn(&mut self, cx: &mut Cx, mut turn: Turn, finish: Finish) {
+        let Some(step) = turn.step.clone() else { return };
+        let outcome = finish.outcome;
+        let envelope = Arc::new(self.envelope(&turn, finish, cx));
+        turn.enter(TurnState::Collected, cx.now, Some(format!("by run {}", step.run)));
+        cx.record(Record::Envelope(envelope.clone()));
+        let turn = self.put_turn(cx, turn);
+        self.tell_settled(cx, turn.id, &envelope);
+        self.turns.remove(&turn.id);
+        if !self.retry_step(cx, &turn, outcome) {
+            self.answer_send(cx, &step, &envelope);
+        }
+    }
+
+    fn unqueue(&mut self, turn: &Turn) {
+        if let Some(queue) = self.queues.get_mut(&self.queue_of(&turn.to)) {
+            queue.remove(turn.id, turn.sender, &turn.to);
+        }
+    }
+
+    fn envelope(&self, turn: &Turn, finish: Finish, cx: &Cx) -> Envelope {
+        let worker = turn.worker.as_ref().and_then(|name| self.workers.get(name));
+        let ok = finish.outcome == Outcome::Replied;
+        Envelope {
+            turn: turn.id,
+            message: turn.message,
+            from: From {
+                worker: turn.worker.clone(),
+                role: worker.map(|worker| worker.role.clone()),
+                profile: worker.map(|worker| worker.profile.name.clone()),
+                launcher: worker.map(|worker| worker.profile.launcher.clone()),
+                model: finish.model,
+            },
+            ok,
+            outcome: finish.outcome,
+            error: (!ok).then(|| finish.outcome.word().to_string()),
+            why: finish.why,
+            text: finish.text,
+            data: None,
+            usage: finish.usage,
+            times: Times {
+                accepted: turn.accepted,
+                handed: turn.at(TurnState::Handed),
+                started: turn.at(TurnState::Submitted),
+                settled: cx.now,
+            },
+            proof: finish.proof,
+            exit: finish.exit,
+            stderr: finish.stderr,
+            generation: turn.generation,
+            truncated: finish.truncated,
+            retry_of: turn.retry_of,
+        }
+    }
+
+    fn note_failure(&mut self, cx: &Cx, turn: &Turn) {
+        const KEPT: usize = 1_000;
+        if let Some(worker) = turn.worker.as_ref().and_then(|name: &WorkerName| self.workers.get(name)) {
+            self.failures.push_back((cx.now, worker.role.clone()));
+            if self.failures.len() > KEPT {
+                self.failures.pop_front();
+            }
+        }
+    }
+
+    /// Lays a message into the mailbox of a caller and wakes whoever polls it.
+    pub(super) fn post(&mut self, cx: &mut Cx, to: Sender, about: About) -> MessageId {
+        let id = MessageId(self.fresh());
+        self.put_message(cx, Message { id, to, at: cx.now, about, shown: false });
+        self.tell_mail(cx, to);
+        id
+    }
+
+    pub(super) fn tell_run_ended(&mut self, cx: &mut Cx, run: &Arc<super::run::Run>) -> bool {
+        let tickets = self.end_waits(&Subject::Run(run.id));
+        for ticket in &tickets {
+            cx.answer(*ticket, Ok(super::input::Answer::Ended(run.clone())));
+        }
+        !tickets.is_empty()
+    }
+}

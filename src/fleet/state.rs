@@ -1,0 +1,230 @@
+//! The fleet: everything that is true, in persistent maps.
+//!
+//! A clone costs nothing, so the engine can publish one after each commit and fall back to the one before when a
+//! commit fails. Rows are changed through `put_*`, which records them: what is not recorded is not durable.
+
+use std::sync::Arc;
+
+use imbl::{OrdMap, OrdSet, Vector};
+use serde_json::Value;
+
+use super::caller::Sender;
+use super::ids::{Key, MessageId, QuestionId, RoleName, RunId, StepPath, Ticket, TurnId, WorkerName};
+use super::input::{Answer, Effect, Input, Step};
+use super::mail::{Message, Question};
+use super::queue::Queue;
+use super::record::{Event, KeyUse, Record};
+use super::refusal::Refusal;
+use super::run::{Run, Step as RunStep};
+use super::team::Team;
+use super::time::{Span, Time};
+use super::timers::Timer;
+use super::turn::Turn;
+use super::waits::{Subject, Wait};
+use super::worker::Worker;
+
+/// Bounds that the operator sets; everything else is fixed here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Living workers at most.
+    pub max_workers: usize,
+    /// Length of a prompt, a question or an answer at most, in bytes.
+    pub max_prompt_bytes: usize,
+    /// Runs under way at most.
+    pub max_runs: usize,
+    /// Steps of one run at most.
+    pub max_steps: usize,
+    /// How long keys are known and shown replies are kept.
+    pub key_ttl: Span,
+    /// How long an interrupted worker may take to become idle before it is stopped.
+    pub grace: Span,
+    /// How long a worker that started by itself stays idle, unless its profile says otherwise.
+    pub idle_ttl: Span,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            max_workers: 64,
+            max_prompt_bytes: 1 << 20,
+            max_runs: 1_000,
+            max_steps: 20_000,
+            key_ttl: Span::days(7),
+            grace: Span::seconds(10),
+            idle_ttl: Span::minutes(5),
+        }
+    }
+}
+
+/// Everything that is true of one fleet.
+#[derive(Clone, Debug)]
+pub struct Fleet {
+    pub(super) limits: Arc<Limits>,
+    pub(super) team: Option<Arc<Team>>,
+    pub(super) next: u64,
+    pub(super) turns: OrdMap<TurnId, Arc<Turn>>,
+    pub(super) queues: OrdMap<RoleName, Queue>,
+    pub(super) workers: OrdMap<WorkerName, Arc<Worker>>,
+    pub(super) messages: OrdMap<(Sender, MessageId), Arc<Message>>,
+    pub(super) questions: OrdMap<QuestionId, Arc<Question>>,
+    pub(super) runs: OrdMap<RunId, Arc<Run>>,
+    pub(super) steps: OrdMap<(RunId, StepPath), Arc<RunStep>>,
+    pub(super) keys: OrdMap<(Sender, Key), Arc<KeyUse>>,
+    pub(super) notes: OrdMap<Arc<str>, Arc<Value>>,
+    pub(super) waits: OrdMap<Ticket, Wait>,
+    pub(super) watched: OrdSet<(Subject, Ticket)>,
+    pub(super) timers: OrdSet<(Time, Timer)>,
+    pub(super) idle_timed: OrdSet<WorkerName>,
+    pub(super) parked: OrdMap<RoleName, Time>,
+    pub(super) acted: Vector<Time>,
+    pub(super) failures: Vector<(Time, RoleName)>,
+    pub(super) draining: bool,
+}
+
+/// What one step has come to so far, and the moment it happens at.
+#[derive(Debug)]
+pub(super) struct Cx {
+    pub now: Time,
+    pub out: Step,
+}
+
+impl Cx {
+    pub fn record(&mut self, record: Record) {
+        self.out.records.push(record);
+    }
+
+    pub fn effect(&mut self, effect: Effect) {
+        self.out.effects.push(effect);
+    }
+
+    pub fn answer(&mut self, ticket: Ticket, answer: Result<Answer, Refusal>) {
+        self.out.answers.push((ticket, answer));
+    }
+
+    pub fn event(&mut self, event: Event) {
+        self.out.records.push(Record::Event(event));
+    }
+}
+
+impl Fleet {
+    /// Returns a fleet in which nothing has happened yet.
+    pub fn new(limits: Limits) -> Fleet {
+        Fleet {
+            limits: Arc::new(limits),
+            team: None,
+            next: 1,
+            turns: OrdMap::new(),
+            queues: OrdMap::new(),
+            workers: OrdMap::new(),
+            messages: OrdMap::new(),
+            questions: OrdMap::new(),
+            runs: OrdMap::new(),
+            steps: OrdMap::new(),
+            keys: OrdMap::new(),
+            notes: OrdMap::new(),
+            waits: OrdMap::new(),
+            watched: OrdSet::new(),
+            timers: OrdSet::new(),
+            idle_timed: OrdSet::new(),
+            parked: OrdMap::new(),
+            acted: Vector::new(),
+            failures: Vector::new(),
+            draining: false,
+        }
+    }
+
+    /// Takes one input at one moment and returns what must be stored, and what may be done and told after that.
+    pub fn step(&mut self, now: Time, input: Input) -> Step {
+        let mut cx = Cx { now, out: Step::default() };
+        let next = self.next;
+        self.fire_timers(&mut cx);
+        match input {
+            Input::Call { ticket, caller, call } => self.call(&mut cx, ticket, &caller, call),
+            Input::Leave(ticket) => self.leave(ticket),
+            Input::Seen(sighting) => self.seen(&mut cx, sighting),
+            Input::Team(team) => self.take_team(&mut cx, team),
+            Input::Run(input) => self.run_input(&mut cx, input),
+            Input::Act(action) => self.act(&mut cx, action),
+            Input::Tick => {}
+            Input::Drain => self.draining = true,
+        }
+        self.dispatch(&mut cx);
+        if self.next != next {
+            cx.record(Record::Next(self.next));
+        }
+        cx.out
+    }
+
+    /// Returns when the next `Tick` is due, if anything is timed at all.
+    pub fn next_wake(&self) -> Option<Time> {
+        self.timers.get_min().map(|(at, _)| *at)
+    }
+
+    /// Returns the charter in force.
+    pub fn team(&self) -> Option<&Arc<Team>> {
+        self.team.as_ref()
+    }
+
+    // === rows ===
+
+    pub(super) fn fresh(&mut self) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        id
+    }
+
+    pub(super) fn put_turn(&mut self, cx: &mut Cx, turn: Turn) -> Arc<Turn> {
+        let turn = Arc::new(turn);
+        self.turns.insert(turn.id, turn.clone());
+        cx.record(Record::Turn(turn.clone()));
+        turn
+    }
+
+    pub(super) fn put_worker(&mut self, cx: &mut Cx, worker: Worker) -> Arc<Worker> {
+        let worker = Arc::new(worker);
+        self.workers.insert(worker.name.clone(), worker.clone());
+        cx.record(Record::Worker(worker.clone()));
+        worker
+    }
+
+    pub(super) fn put_run(&mut self, cx: &mut Cx, run: Run) -> Arc<Run> {
+        let run = Arc::new(run);
+        self.runs.insert(run.id, run.clone());
+        cx.record(Record::Run(run.clone()));
+        run
+    }
+
+    pub(super) fn put_step(&mut self, cx: &mut Cx, step: RunStep) -> Arc<RunStep> {
+        let step = Arc::new(step);
+        self.steps.insert((step.run, step.path.clone()), step.clone());
+        cx.record(Record::Step(step.clone()));
+        step
+    }
+
+    pub(super) fn put_question(&mut self, cx: &mut Cx, question: Question) -> Arc<Question> {
+        let question = Arc::new(question);
+        self.questions.insert(question.id, question.clone());
+        cx.record(Record::Question(question.clone()));
+        question
+    }
+
+    pub(super) fn drop_question(&mut self, cx: &mut Cx, id: QuestionId) {
+        if let Some(question) = self.questions.remove(&id) {
+            cx.record(Record::QuestionGone(id));
+            self.drop_message(cx, question.to, question.message);
+        }
+    }
+
+    pub(super) fn put_message(&mut self, cx: &mut Cx, message: Message) -> Arc<Message> {
+        let message = Arc::new(message);
+        self.messages.insert((message.to, message.id), message.clone());
+        cx.record(Record::Message(message.clone()));
+        message
+    }
+
+    pub(super) fn drop_message(&mut self, cx: &mut Cx, to: Sender, id: MessageId) -> Option<Arc<Message>> {
+        let message = self.messages.remove(&(to, id))?;
+        cx.record(Record::MessageGone(id));
+        Some(message)
+    }
+}

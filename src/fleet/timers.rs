@@ -1,0 +1,131 @@
+//! What happens by itself when time passes.
+//!
+//! A timer is a hint: it is checked against the rows when it fires, so an outdated one does nothing. Those of which
+//! there may be many are withdrawn all the same, to keep the set small.
+
+use std::sync::Arc;
+
+use super::caller::Sender;
+use super::envelope::Finish;
+use super::ids::{Key, MessageId, RoleName, RunId, StepPath, Ticket, TurnId, WorkerName};
+use super::input::{Effect, WorkEffect};
+use super::record::Record;
+use super::run::{RunEnd, RunOutcome};
+use super::state::{Cx, Fleet};
+use super::time::Time;
+use super::turn::Outcome;
+use super::worker::Worker;
+
+/// One thing that is due at a moment.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// A turn must be settled.
+    Deadline(TurnId),
+    /// A turn's process should have ended.
+    Timeout(TurnId),
+    /// A wait is over.
+    Wait(Ticket),
+    /// A run's sleep is over.
+    Sleep(RunId, StepPath),
+    /// A run must have ended.
+    RunDeadline(RunId),
+    /// An idle worker that started by itself may go.
+    Idle(WorkerName),
+    /// An interrupted worker should be idle by now.
+    Grace(WorkerName, TurnId),
+    /// A parked role may go on.
+    Unpark(RoleName),
+    /// A key is too old.
+    Key(Sender, Key),
+    /// A reply that was shown and never acknowledged is too old.
+    Shown(Sender, MessageId),
+}
+
+impl Fleet {
+    pub(super) fn at(&mut self, time: Time, timer: Timer) {
+        self.timers.insert((time, timer));
+    }
+
+    /// Times an idle worker that started by itself; one timer a worker, however often it works meanwhile.
+    pub(super) fn time_idle(&mut self, worker: &Worker) {
+        if worker.elastic && worker.is_free() && self.idle_timed.insert(worker.name.clone()).is_none() {
+            self.at(self.idle_until(worker), Timer::Idle(worker.name.clone()));
+        }
+    }
+
+    fn idle_until(&self, worker: &Worker) -> Time {
+        worker.since + worker.profile.idle_ttl.unwrap_or(self.limits.idle_ttl)
+    }
+
+    pub(super) fn fire_timers(&mut self, cx: &mut Cx) {
+        while let Some((at, timer)) = self.timers.get_min().cloned() {
+            if at > cx.now {
+                break;
+            }
+            self.timers.remove(&(at, timer.clone()));
+            self.fire(cx, timer);
+        }
+    }
+
+    fn fire(&mut self, cx: &mut Cx, timer: Timer) {
+        match timer {
+            Timer::Deadline(id) => {
+                let Some(turn) = self.turns.get(&id).filter(|turn| turn.deadline.is_some_and(|at| at <= cx.now)) else {
+                    return;
+                };
+                let span = turn.deadline.unwrap_or_default().since(turn.accepted);
+                let why = format!("not settled within {span} of its acceptance");
+                self.end_turn(cx, id, Finish::without_reply(Outcome::TimedOut, why));
+            }
+            Timer::Timeout(id) => {
+                if self.turns.get(&id).is_some_and(|turn| turn.timeout.is_some_and(|at| at <= cx.now)) {
+                    let why = "its profile's timeout passed and its process did not end";
+                    self.end_turn(cx, id, Finish::without_reply(Outcome::TimedOut, why));
+                }
+            }
+            Timer::Wait(ticket) => self.wait_over(cx, ticket),
+            Timer::Sleep(run, path) => self.wake_step(cx, run, &path),
+            Timer::RunDeadline(id) => {
+                let Some(run) = self.runs.get(&id).filter(|run| run.deadline.is_some_and(|at| at <= cx.now)) else {
+                    return;
+                };
+                let span = run.deadline.unwrap_or_default().since(run.started);
+                let why = Some(format!("not ended within {span}"));
+                let end = RunEnd { outcome: RunOutcome::TimedOut, why, value: serde_json::Value::Null };
+                self.end_run(cx, id, end, true);
+            }
+            Timer::Idle(name) => {
+                self.idle_timed.remove(&name);
+                let Some(worker) = self.workers.get(&name).filter(|worker| worker.elastic && worker.is_free()).cloned()
+                else {
+                    return;
+                };
+                match self.idle_until(&worker) <= cx.now {
+                    true => self.retire(cx, &name, "idle for its idle_ttl"),
+                    false => self.time_idle(&worker),
+                }
+            }
+            Timer::Grace(name, turn) => {
+                let Some(worker) = self.workers.get(&name) else { return };
+                let over = self.turns.get(&turn).is_none_or(|turn| turn.state.is_settled());
+                if over && worker.turn == Some(turn) {
+                    cx.effect(Effect::Work(WorkEffect::Stop(Arc::clone(worker))));
+                    self.at(cx.now + self.limits.grace, Timer::Grace(name, turn));
+                }
+            }
+            Timer::Unpark(role) => self.unpark(cx, role),
+            Timer::Key(sender, key) => {
+                let ttl = self.limits.key_ttl;
+                if self.keys.get(&(sender, key.clone())).is_some_and(|used| used.at + ttl <= cx.now) {
+                    self.keys.remove(&(sender, key.clone()));
+                    cx.record(Record::KeyGone(sender, key));
+                }
+            }
+            Timer::Shown(sender, id) => {
+                if self.messages.get(&(sender, id)).is_some_and(|message| message.shown) {
+                    self.collect(cx, sender, id);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! What people and programs are shown: rows with what can be derived from them, above all why something waits.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{MessageId, ProfileName, QuestionId, RoleName, RunId, TurnId, WorkerName};
+use super::mail::{Asker, Message, Question};
+use super::run::Run;
+use super::state::Fleet;
+use super::team::{Address, RoleLoad, TeamLoad};
+use super::time::{Span, Time};
+use super::turn::{Turn, TurnState};
+use super::worker::{Process, Worker};
+
+/// How far back failures count as recent.
+const RECENT: Span = Span::minutes(10);
+
+/// A turn with what it waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnView {
+    /// The row.
+    #[serde(flatten)]
+    pub turn: Turn,
+    /// Why it is not going on, if it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
+    /// How many of the same sender's turns go first, while it is queued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<usize>,
+    /// Milliseconds since the present state began.
+    pub age_ms: u64,
+}
+
+/// One worker in the roster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkerView {
+    /// Its name.
+    pub name: WorkerName,
+    /// Its role.
+    pub role: RoleName,
+    /// Its profile.
+    pub profile: ProfileName,
+    /// Its launcher.
+    pub launcher: String,
+    /// What it is doing.
+    pub state: String,
+    /// More about that: the dialog, the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The turn it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// Started by its role and not by a caller.
+    pub elastic: bool,
+    /// Turns that it ended.
+    pub turns: u32,
+    /// The pane-exec above its processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// Milliseconds since the present state began.
+    pub age_ms: u64,
+}
+
+/// One role in the roster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoleView {
+    /// Its name.
+    pub name: RoleName,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// Its profiles, the default first.
+    pub profiles: Vec<ProfileName>,
+    /// Its load.
+    #[serde(flatten)]
+    pub load: RoleLoad,
+}
+
+/// Everybody.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Roster {
+    /// The charter generation in force; 0 = none.
+    pub generation: u64,
+    /// All roles by name.
+    pub roles: Vec<RoleView>,
+    /// All workers by role and number.
+    pub workers: Vec<WorkerView>,
+    /// Turns that are not settled.
+    pub open_turns: usize,
+    /// Runs that have not ended.
+    pub open_runs: usize,
+    /// What waits for the leader and for the operator.
+    pub mail: std::collections::BTreeMap<String, usize>,
+}
+
+/// An open question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuestionView {
+    /// Its id: what `reply` takes.
+    pub question: QuestionId,
+    /// The turn in which it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// The run that asks, itself or by one of its turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// What is asked.
+    pub text: Arc<str>,
+    /// When.
+    pub at: Time,
+}
+
+impl Fleet {
+    /// Returns a turn, unless it was collected.
+    pub fn turn(&self, id: TurnId) -> Option<&Arc<Turn>> {
+        self.turns.get(&id)
+    }
+
+    /// Returns a run, unless it was collected.
+    pub fn run(&self, id: RunId) -> Option<&Arc<Run>> {
+        self.runs.get(&id)
+    }
+
+    /// Returns all turns that are not collected, by id.
+    pub fn turns(&self) -> impl Iterator<Item = &Arc<Turn>> {
+        self.turns.values()
+    }
+
+    /// Returns all runs that are not collected, by id.
+    pub fn runs(&self) -> impl Iterator<Item = &Arc<Run>> {
+        self.runs.values()
+    }
+
+    /// Returns all living workers, by name.
+    pub fn workers(&self) -> impl Iterator<Item = &Arc<Worker>> {
+        self.workers.values()
+    }
+
+    /// Returns a worker by name.
+    pub fn worker(&self, name: &WorkerName) -> Option<&Arc<Worker>> {
+        self.workers.get(name)
+    }
+
+    /// Returns every message that waits, by mailbox and id.
+    pub fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
+        self.messages.values()
+    }
+
+    /// Returns a question.
+    pub fn question(&self, id: QuestionId) -> Option<&Arc<Question>> {
+        self.questions.get(&id)
+    }
+
+    /// Returns a message's question, turn or run as people are shown it.
+    pub fn message(&self, id: MessageId) -> Option<&Arc<Message>> {
+        self.messages.values().find(|message| message.id == id)
+    }
+
+    /// Returns how many callers wait right now.
+    pub fn waiting_callers(&self) -> usize {
+        self.waits.len()
+    }
+
+    /// Returns a turn as people are shown it.
+    pub fn view_turn(&self, turn: &Turn, now: Time) -> TurnView {
+        TurnView {
+            waits: self.why_it_waits(turn, now),
+            ahead: (turn.state == TurnState::Queued)
+                .then(|| self.role_of(&turn.to).ok().and_then(|role| self.queues.get(&role)))
+                .flatten()
+                .map(|queue| queue.ahead(turn.id, turn.sender)),
+            age_ms: now.since(turn.since()).0,
+            turn: turn.clone(),
+        }
+    }
+
+    /// Returns why a turn is not going on.
+    pub fn why_it_waits(&self, turn: &Turn, now: Time) -> Option<String> {
+        match turn.state {
+            TurnState::Asking => Some("asks a question".to_string()),
+            TurnState::Queued => Some(self.why_queued(turn, now)),
+            _ => None,
+        }
+    }
+
+    fn why_queued(&self, turn: &Turn, now: Time) -> String {
+        if self.draining {
+            return "draining: fleetd is shutting down".to_string();
+        }
+        let Some(team) = &self.team else { return "no charter is loaded".to_string() };
+        let role = match self.role_of(&turn.to) {
+            Ok(role) => role,
+            Err(refusal) => return refusal.message,
+        };
+        let Some(spec) = team.roles.get(&role) else { return format!("role '{role}' is not in the charter any more") };
+        if let Address::Worker(name) = &turn.to
+            && let Some(worker) = self.workers.get(name).filter(|worker| !worker.is_free())
+        {
+            return match worker.turn {
+                Some(other) => format!("busy: {name} has turn {other}"),
+                None => format!("{}: {name}", worker.state.word()),
+            };
+        }
+        if let Some(until) = self.parked.get(&role) {
+            return format!("parked: '{role}' goes on in {}", until.since(now));
+        }
+        let busy = self.of_role(&role).filter(|worker| worker.is_occupied()).count();
+        if busy >= spec.max_busy as usize {
+            return format!("cap: {busy} of {} workers of '{role}' are busy", spec.max_busy);
+        }
+        match self.of_role(&role).next() {
+            None if !self.may_grow(team, &role) => format!("no worker of '{role}' lives; spawn one"),
+            _ => format!("starting: no free worker of '{role}'"),
+        }
+    }
+
+    /// Returns the load of every role, as rubrics see it.
+    pub fn load(&self, now: Time) -> TeamLoad {
+        let Some(team) = &self.team else { return TeamLoad::default() };
+        let load = |role: &RoleName, spec: &super::team::Role| {
+            let busy = self.of_role(role).filter(|worker| worker.is_occupied()).count() as u32;
+            let recent = |(at, of): &&(Time, RoleName)| *of == *role && now.since(*at) <= RECENT;
+            RoleLoad {
+                max_busy: spec.max_busy,
+                busy,
+                free: spec.max_busy.saturating_sub(busy),
+                waiting: self.queues.get(role).map_or(0, |queue| queue.len() as u32),
+                max_waiting: spec.max_waiting,
+                workers: self.of_role(role).count() as u32,
+                recent_failures: self.failures.iter().filter(recent).count() as u32,
+            }
+        };
+        TeamLoad { roles: team.roles.iter().map(|(name, spec)| (name.clone(), load(name, spec))).collect() }
+    }
+
+    /// Returns everybody, with workers in the stable order of role and number.
+    pub fn roster(&self, now: Time) -> Roster {
+        let mut load = self.load(now).roles;
+        let roles = self.team.iter().flat_map(|team| team.roles.values());
+        let roles = roles.map(|role| RoleView {
+            name: role.name.clone(),
+            about: role.about.clone(),
+            profiles: role.profiles.clone(),
+            load: load.remove(&role.name).unwrap_or_default(),
+        });
+        let mut workers: Vec<WorkerView> = self.workers.values().map(|worker| view_worker(worker, now)).collect();
+        workers.sort_by_key(|worker| (worker.role.clone(), number(&worker.name), worker.name.clone()));
+        let mut mail = std::collections::BTreeMap::new();
+        for message in self.messages.values() {
+            *mail.entry(message.to.to_string()).or_insert(0) += 1;
+        }
+        Roster {
+            generation: self.generation(),
+            roles: roles.collect(),
+            workers,
+            open_turns: self.turns.values().filter(|turn| !turn.state.is_settled()).count(),
+            open_runs: self.runs.values().filter(|run| run.outcome.is_none()).count(),
+            mail,
+        }
+    }
+
+    /// Returns a question as people are shown it.
+    pub fn view_question(&self, question: &Question) -> QuestionView {
+        let (turn, run) = match &question.asker {
+            Asker::Turn(id) => (Some(*id), self.turns.get(id).and_then(|turn| turn.step.as_ref()).map(|step| step.run)),
+            Asker::Step { run, .. } => (None, Some(*run)),
+        };
+        QuestionView { question: question.id, turn, run, text: question.text.clone(), at: question.at }
+    }
+
+    /// Returns the unanswered questions of a run and of its turns.
+    pub fn questions_of_run(&self, run: RunId) -> Vec<QuestionView> {
+        let questions = self.open_questions(&super::waits::Subject::Run(run));
+        questions.iter().map(|question| self.view_question(question)).collect()
+    }
+}
+
+/// Returns a worker as people are shown it.
+pub fn view_worker(worker: &Worker, now: Time) -> WorkerView {
+    use super::worker::WorkerState;
+    WorkerView {
+        name: worker.name.clone(),
+        role: worker.role.clone(),
+        profile: worker.profile.name.clone(),
+        launcher: worker.profile.launcher.clone(),
+        state: worker.state.word().to_string(),
+        why: match &worker.state {
+            WorkerState::Blocked(why) | WorkerState::Failed(why) => Some(why.clone()),
+            _ => None,
+        },
+        turn: worker.turn,
+        elastic: worker.elastic,
+        turns: worker.turns,
+        process: worker.process,
+        age_ms: now.since(worker.since).0,
+    }
+}
+
+fn number(name: &WorkerName) -> u64 {
+    name.as_str().rsplit('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}

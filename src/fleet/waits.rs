@@ -1,0 +1,200 @@
+//! Callers that wait right now: for a turn, a run, mail, a worker or an answer.
+//!
+//! Waits are fleet state but never recorded: after a restart nobody waits, and nothing depends on it.
+
+use std::sync::Arc;
+
+use super::caller::Sender;
+use super::envelope::Envelope;
+use super::ids::{MessageId, QuestionId, RunId, Ticket, TurnId, WorkerName};
+use super::input::Answer;
+use super::mail::{About, Question};
+use super::refusal::Refusal;
+use super::state::{Cx, Fleet};
+use super::time::Time;
+use super::timers::Timer;
+
+/// What a caller waits for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// The end of a turn, or a question in it.
+    Turn(TurnId),
+    /// The end of a run, or a question in it.
+    Run(RunId),
+    /// Anything new in a mailbox.
+    Mail(Sender),
+    /// A worker that comes up.
+    Worker(WorkerName),
+    /// The answer to a question.
+    Question(QuestionId),
+}
+
+/// One caller that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wait {
+    pub subject: Subject,
+    /// For mail: what was seen already, and how many at most.
+    pub mail: Option<(Option<MessageId>, usize)>,
+    pub until: Time,
+}
+
+impl Fleet {
+    pub(super) fn wait(
+        &mut self,
+        ticket: Ticket,
+        subject: Subject,
+        mail: Option<(Option<MessageId>, usize)>,
+        until: Time,
+    ) {
+        self.watched.insert((subject.clone(), ticket));
+        self.waits.insert(ticket, Wait { subject, mail, until });
+        self.at(until, Timer::Wait(ticket));
+    }
+
+    pub(super) fn leave(&mut self, ticket: Ticket) {
+        if let Some(wait) = self.waits.remove(&ticket) {
+            self.watched.remove(&(wait.subject, ticket));
+            self.timers.remove(&(wait.until, Timer::Wait(ticket)));
+        }
+    }
+
+    /// Ends all waits for a subject and returns their tickets, in the order in which they came.
+    pub(super) fn end_waits(&mut self, subject: &Subject) -> Vec<Ticket> {
+        let first = (subject.clone(), Ticket(0));
+        let tickets: Vec<Ticket> =
+            self.watched.range(first..).take_while(|(of, _)| of == subject).map(|(_, ticket)| *ticket).collect();
+        for ticket in &tickets {
+            self.leave(*ticket);
+        }
+        tickets
+    }
+
+    pub(super) fn is_watched(&self, subject: &Subject) -> bool {
+        self.watched.range((subject.clone(), Ticket(0))..).next().is_some_and(|(of, _)| of == subject)
+    }
+
+    pub(super) fn wait_over(&mut self, cx: &mut Cx, ticket: Ticket) {
+        let Some(wait) = self.waits.get(&ticket).cloned() else { return };
+        self.leave(ticket);
+        let gone = || Err(Refusal::new(super::refusal::RefusalKind::Conflict, "what was waited for is gone"));
+        let answer = match &wait.subject {
+            Subject::Turn(id) => self.turns.get(id).map_or_else(gone, |turn| Ok(self.open_turn(turn.id))),
+            Subject::Run(id) => self.runs.get(id).map_or_else(gone, |run| Ok(self.open_run(run.id))),
+            Subject::Mail(sender) => {
+                let (after, limit) = wait.mail.unwrap_or((None, 1));
+                Ok(self.mail(*sender, after, limit))
+            }
+            Subject::Worker(name) => {
+                self.workers.get(name).map_or_else(gone, |worker| Ok(Answer::Worker(worker.clone())))
+            }
+            Subject::Question(id) => {
+                self.questions.get(id).map_or_else(gone, |question| Ok(Answer::Unanswered(question.clone())))
+            }
+        };
+        cx.answer(ticket, answer);
+    }
+
+    /// Starts to wait for a turn, or answers at once if it has ended or asks something.
+    pub(super) fn wait_turn(&mut self, cx: &mut Cx, ticket: Ticket, id: TurnId, until: Time) {
+        let Some(turn) = self.turns.get(&id).cloned() else {
+            return cx.answer(ticket, Err(unknown_turn(id)));
+        };
+        if turn.state.is_settled() {
+            self.show(cx, turn.sender, turn.message);
+            cx.answer(ticket, Ok(Answer::Settled(turn, None)));
+        } else if !self.open_questions(&Subject::Turn(id)).is_empty() || until <= cx.now {
+            let answer = self.open_turn(id);
+            cx.answer(ticket, Ok(answer));
+        } else {
+            self.wait(ticket, Subject::Turn(id), None, until);
+        }
+    }
+
+    /// Starts to wait for a run, or answers at once if it has ended or asks something.
+    pub(super) fn wait_run(&mut self, cx: &mut Cx, ticket: Ticket, id: RunId, until: Time) {
+        let Some(run) = self.runs.get(&id).cloned() else {
+            return cx.answer(ticket, Err(unknown_run(id)));
+        };
+        if run.outcome.is_some() {
+            self.show(cx, run.owner, run.message);
+            cx.answer(ticket, Ok(Answer::Ended(run)));
+        } else if !self.open_questions(&Subject::Run(id)).is_empty() || until <= cx.now {
+            let answer = self.open_run(id);
+            cx.answer(ticket, Ok(answer));
+        } else {
+            self.wait(ticket, Subject::Run(id), None, until);
+        }
+    }
+
+    /// Tells everybody who waits for a turn that it has ended; returns whether anybody did.
+    pub(super) fn tell_settled(&mut self, cx: &mut Cx, id: TurnId, envelope: &Arc<Envelope>) -> bool {
+        let tickets = self.end_waits(&Subject::Turn(id));
+        if let Some(turn) = self.turns.get(&id) {
+            for ticket in &tickets {
+                cx.answer(*ticket, Ok(Answer::Settled(turn.clone(), Some(envelope.clone()))));
+            }
+        }
+        !tickets.is_empty()
+    }
+
+    /// Tells everybody who waits for the asking turn or run that there is a question.
+    pub(super) fn tell_asked(&mut self, cx: &mut Cx, subject: &Subject) {
+        for ticket in self.end_waits(subject) {
+            let answer = match subject {
+                Subject::Turn(id) => self.open_turn(*id),
+                Subject::Run(id) => self.open_run(*id),
+                Subject::Mail(_) | Subject::Worker(_) | Subject::Question(_) => continue,
+            };
+            cx.answer(ticket, Ok(answer));
+        }
+    }
+
+    /// Returns the unanswered questions of a turn, or of a run and its turns.
+    pub(super) fn open_questions(&self, subject: &Subject) -> Vec<Arc<Question>> {
+        let asks = |question: &Question| match (&question.asker, subject) {
+            (super::mail::Asker::Turn(turn), Subject::Turn(id)) => turn == id,
+            (super::mail::Asker::Step { run, .. }, Subject::Run(id)) => run == id,
+            (super::mail::Asker::Turn(turn), Subject::Run(id)) => {
+                self.turns.get(turn).is_some_and(|turn| turn.sender == Sender::Run(*id))
+            }
+            _ => false,
+        };
+        self.questions.values().filter(|question| question.answer.is_none() && asks(question)).cloned().collect()
+    }
+
+    fn open_turn(&self, id: TurnId) -> Answer {
+        match self.turns.get(&id) {
+            Some(turn) if turn.state.is_settled() => Answer::Settled(turn.clone(), None),
+            Some(turn) => Answer::Open(turn.clone(), self.open_questions(&Subject::Turn(id))),
+            None => unreachable!("callers look the turn up first"),
+        }
+    }
+
+    fn open_run(&self, id: RunId) -> Answer {
+        match self.runs.get(&id) {
+            Some(run) if run.outcome.is_some() => Answer::Ended(run.clone()),
+            Some(run) => Answer::RunOpen(run.clone(), self.open_questions(&Subject::Run(id))),
+            None => unreachable!("callers look the run up first"),
+        }
+    }
+
+    /// Marks a message as shown to a caller that waited for it.
+    pub(super) fn show(&mut self, cx: &mut Cx, to: Sender, message: Option<MessageId>) {
+        let Some(id) = message else { return };
+        let Some(message) = self.messages.get(&(to, id)).filter(|message| !message.shown) else { return };
+        debug_assert!(!matches!(message.about, About::Question(_)), "questions are answered, not shown");
+        let mut message = (**message).clone();
+        message.shown = true;
+        self.put_message(cx, message);
+        self.at(cx.now + self.limits.key_ttl, Timer::Shown(to, id));
+    }
+}
+
+pub(super) fn unknown_turn(id: TurnId) -> Refusal {
+    Refusal::new(super::refusal::RefusalKind::Unknown, format!("there is no open turn {id}"))
+        .hint("a collected turn is shown by its trace")
+}
+
+pub(super) fn unknown_run(id: RunId) -> Refusal {
+    Refusal::new(super::refusal::RefusalKind::Unknown, format!("there is no run {id} that waits to be collected"))
+}

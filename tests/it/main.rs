@@ -1,0 +1,13 @@
+//! The integration tests: one binary, one module a part.
+
+mod demo_scripts;
+mod kill;
+mod live;
+mod pane_exec;
+mod store;
+mod store_crash;
+mod store_full;
+mod store_refusals;
+mod store_rows;
+mod support;
+mod wrong_input;
