@@ -54,7 +54,8 @@ pub struct Holder {
     pub ancestors: Vec<Process>,
     /// False where the chain could not be read to its end: then nothing may be concluded from what is absent in it.
     pub whole: bool,
-    /// True where it or an ancestor carries a worker's mark in its environment that the daemon itself does not carry.
+    /// True where it or an ancestor looks like a worker's process: by a mark in its environment that the daemon
+    /// itself does not carry, or because it was called as a pane-exec.
     pub marked: bool,
 }
 

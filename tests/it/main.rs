@@ -1,8 +1,12 @@
 //! The integration tests: one binary, one module a part.
 
+mod demo_scripts;
+mod kill;
 mod pane_exec;
 mod store;
 mod store_crash;
 mod store_full;
 mod store_refusals;
 mod store_rows;
+mod support;
+mod wrong_input;

@@ -18,6 +18,18 @@ local function plan(parts)
   return errands
 end
 
+-- What became of one errand.
+local function receipt(role, part, reply)
+  return {
+    turn = reply.turn,
+    role = role,
+    part = part,
+    worker = reply.from.worker,
+    outcome = reply.outcome,
+    times = reply.times, -- accepted, handed, started, settled
+  }
+end
+
 -- The judge answers in lines of tab-parted fields: findings, and one `sum` for each kind of worker.
 local function read_verdict(text)
   local findings, sums = {}, {}
@@ -53,26 +65,32 @@ fleet.recipe("inspect", {
 
   -- What went wrong is a value like any other: it is reported, and the rest goes on.
   local found, lost = run:split(replies)
-  local missing = {}
-  for _, gap in ipairs(lost) do
-    local errand = errands[gap.part]
-    missing[#missing + 1] = {
+  local receipts, missing = {}, {}
+  for index, errand in ipairs(errands) do
+    receipts[index] = receipt(errand.role, errand.part, replies[index])
+  end
+  for index, gap in ipairs(lost) do
+    local errand, reply = errands[gap.part], replies[gap.part]
+    missing[index] = {
       role = errand.role,
       part = errand.part,
-      on_purpose = errand.on_purpose or false,
-      error = gap.error,
       turn = gap.turn,
+      error = gap.error, -- one of a fixed list of words; `why` is for people
+      why = reply.why,
+      stderr = reply.stderr,
+      on_purpose = errand.on_purpose or false,
     }
   end
 
   run:progress("judging %d replies, %d missing", #found, #missing)
   local verdict = run:send { to = "w-judge", prompt = "top " .. (job.top or 20) .. "\n" .. run:quote(found) }
+  receipts[#receipts + 1] = receipt("w-judge", nil, verdict)
+  local result = { findings = {}, sums = {}, missing = missing, receipts = receipts }
   if not verdict.ok then
-    return run:partial({ findings = {}, sums = {}, missing = missing }, "no verdict: " .. tostring(verdict.error))
+    return run:partial(result, "no verdict: " .. tostring(verdict.why or verdict.error))
   end
 
-  local findings, sums = read_verdict(verdict.text)
-  local result = { findings = findings, sums = sums, missing = missing }
+  result.findings, result.sums = read_verdict(verdict.text)
   if #missing > 0 then
     return run:partial(result, #missing .. " of " .. #errands .. " errands brought nothing back")
   end

@@ -133,7 +133,7 @@ mod tests {
             ),
             (
                 r#"{"prompt": "x", "deadline": "soon"}"#,
-                "the field 'deadline' cannot be read: 'soon' is not a length of time; write for example \"90s\", \"8m\", \"2h\", \"250ms\"; seen at line 1 column 34",
+                "the field 'deadline' cannot be read: 'soon' is not a length of time; write for example \"90s\", \"8m\", \"2h\", \"250ms\"; seen at line 1 column 35",
             ),
             (
                 r#"{"prompt": "x", "inner": [{"ids": [1, "2"]}]}"#,

@@ -8,8 +8,11 @@ use std::os::unix::ffi::OsStrExt;
 use super::super::Holder;
 use crate::fleet::worker::Process;
 
-/// The variable that `fleetd` sets for every worker.
-const MARK: &[u8] = b"FLEET_WORKER=";
+/// The variables that `fleetd` sets for every worker.
+const MARKS: [&[u8]; 2] = [b"FLEET_WORKER=", b"FLEET_ROOT="];
+
+/// What a worker's pane-exec is called with.
+const PANE_EXEC: &[u8] = b"pane-exec";
 
 /// Attempts to read a chain of ancestors that changes while it is read.
 const ATTEMPTS: usize = 8;
@@ -43,14 +46,23 @@ pub(super) fn holders(wanted: &HashSet<u32>) -> Vec<(u32, i32)> {
 pub(super) struct Tree {
     holders: HashMap<i32, Option<Holder>>,
     marked: HashMap<Process, bool>,
-    own_mark: Option<Vec<u8>>,
+    ours: Ours,
+}
+
+/// What the daemon itself was born with. A fleet may run inside another fleet's worker: what is above it, and the
+/// marks that it inherited, say nothing about its callers.
+struct Ours {
+    ancestors: HashSet<Process>,
+    marks: Vec<Vec<u8>>,
 }
 
 impl Tree {
     /// Returns an empty picture; it fills as processes are asked for.
     pub(super) fn new() -> Self {
-        // A fleet may itself run inside another fleet's worker: the mark it was born with says nothing about callers.
-        Self { holders: HashMap::new(), marked: HashMap::new(), own_mark: mark("self") }
+        let me = rustix::process::getpid().as_raw_pid();
+        let ancestors = lineage(me).map(|(_, ancestors, _)| ancestors.into_iter().collect());
+        let ours = Ours { ancestors: ancestors.unwrap_or_default(), marks: marks(me) };
+        Self { holders: HashMap::new(), marked: HashMap::new(), ours }
     }
 
     /// Returns a process with its ancestors, or `None` if it is gone.
@@ -59,7 +71,9 @@ impl Tree {
             return known.clone();
         }
         let found = lineage(pid).map(|(process, ancestors, whole)| {
-            let marked = std::iter::once(&process).chain(&ancestors).any(|&p| self.is_marked(p));
+            let chain = std::iter::once(&process).chain(&ancestors);
+            let below_us = chain.take_while(|&p| !self.ours.ancestors.contains(p)).copied();
+            let marked = below_us.collect::<Vec<_>>().into_iter().any(|p| self.is_marked(p));
             Holder { process, ancestors, whole, marked }
         });
         self.holders.insert(pid, found.clone());
@@ -67,11 +81,9 @@ impl Tree {
     }
 
     fn is_marked(&mut self, process: Process) -> bool {
-        let own = &self.own_mark;
-        *self.marked.entry(process).or_insert_with(|| {
-            let mark = mark(&process.pid.to_string());
-            mark.is_some() && mark != *own
-        })
+        let ours = &self.ours.marks;
+        let read = |p: Process| is_pane_exec(p.pid) || marks(p.pid).iter().any(|m| !ours.contains(m));
+        *self.marked.entry(process).or_insert_with(|| read(process))
     }
 }
 
@@ -124,10 +136,18 @@ fn parse_stat(text: &[u8]) -> Option<(i32, u64)> {
     Some((field.get(1)?.parse().ok()?, field.get(19)?.parse().ok()?))
 }
 
-/// The worker's mark in a process's environment.
-fn mark(pid: &str) -> Option<Vec<u8>> {
-    let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-    environ.split(|&b| b == 0).find_map(|v| v.strip_prefix(MARK)).map(<[u8]>::to_vec)
+/// The worker's marks in a process's environment, empty where it cannot be read.
+fn marks(pid: i32) -> Vec<Vec<u8>> {
+    let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let marked = environ.split(|&b| b == 0).filter(|v| MARKS.iter().any(|m| v.starts_with(m)));
+    marked.map(<[u8]>::to_vec).collect()
+}
+
+/// Whether a process is a pane-exec, perhaps one that the fleet has not heard of yet. A program that only pretends
+/// to be one loses rights by it.
+fn is_pane_exec(pid: i32) -> bool {
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words.split(|&b| b == 0).nth(1) == Some(PANE_EXEC)
 }
 
 /// `socket:[123]`.

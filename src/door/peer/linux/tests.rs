@@ -205,3 +205,16 @@ fn a_batch_keeps_its_order() {
     let found = owners(&[gone.ends, here.ends, gone.ends]);
     assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false]);
 }
+
+#[test]
+fn a_pane_exec_that_is_not_known_yet_gives_its_children_no_rights() {
+    // A shell that is called as pane-exec is: its second word is the subcommand.
+    let script = "env -i sh -c 'echo ready; exec cat >/dev/null'; exit";
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("pane-exec"), script).unwrap();
+    let (accepted, stream) = loopback();
+    let mut child = hold_until_ready(Command::new("sh").arg("pane-exec").current_dir(dir.path()), stream);
+    assert_eq!(standing(&accepted, &HashMap::new()), Caller::from(Doubt::Stray));
+    drop(accepted);
+    child.wait().unwrap();
+}

@@ -1,0 +1,48 @@
+//! `/healthz` and `/metrics`: open to everybody on this machine, so no task, no file's text and no name of a caller.
+
+use axum::Json as Out;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::super::refused::Refused;
+use super::Door;
+
+/// How the daemon does.
+#[derive(Debug, Serialize)]
+struct Health {
+    /// It answers.
+    live: bool,
+    /// It takes work.
+    ready: bool,
+    /// Why it does not work as it should; empty when all is well.
+    degraded: Vec<String>,
+    /// The charter generation in force; 0 = none.
+    generation: u64,
+    /// The program's version.
+    version: &'static str,
+}
+
+/// 200 while it takes work (also degraded, with the reasons), 503 when it does not.
+pub(super) async fn healthz(State(door): State<Door>) -> Response {
+    let closing = door.closing.is_cancelled();
+    // Only the first line of a reason: what follows may quote a source file.
+    let first = |reason: String| reason.lines().next().unwrap_or_default().to_owned();
+    let shutting_down = closing.then(|| "fleetd is shutting down".to_owned());
+    let health = Health {
+        live: true,
+        ready: !closing,
+        degraded: shutting_down.into_iter().chain(door.engine.degraded().into_iter().map(first)).collect(),
+        generation: door.engine.fleet().team().map_or(0, |team| team.generation.number),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let status = if health.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Out(health)).into_response()
+}
+
+/// The metrics as Prometheus text.
+pub(super) async fn metrics(State(door): State<Door>) -> Result<Response, Refused> {
+    let text = door.metrics.render()?;
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
+}
