@@ -7,6 +7,7 @@ use super::json;
 use super::meter::Allowance;
 use super::spec::kind;
 use super::world::World;
+use crate::fleet::events::Action;
 
 /// What a handler may want done.
 const ACTIONS: &[&str] = &["tell_leader", "stop_worker", "park_role", "retry_turn"];
@@ -20,15 +21,23 @@ pub struct Handled {
     pub said: Result<Option<Value>, String>,
 }
 
+impl Handled {
+    /// Returns the action that the handler wants, if any; the error says which field of it is wrong.
+    pub fn action(&self) -> Result<Option<Action>, String> {
+        match &self.said {
+            Ok(Some(value)) => serde_json::from_value(value.clone()).map(Some).map_err(|error| error.to_string()),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error.clone()),
+        }
+    }
+}
+
 /// Calls every handler of an event.
 pub(super) fn call(world: &World, event: &str, payload: &Value) -> Vec<Handled> {
     let registry = world.registry.borrow();
     let handlers = registry.handlers.iter().filter(|one| one.name == event);
     handlers
-        .map(|handler| Handled {
-            at: handler.at.to_string(),
-            said: one(world, &handler.function, payload),
-        })
+        .map(|handler| Handled { at: handler.at.to_string(), said: one(world, &handler.function, payload) })
         .collect()
 }
 
@@ -36,9 +45,7 @@ fn one(world: &World, function: &mlua::Function, payload: &Value) -> Result<Opti
     let lua_error = |error: mlua::Error| world.failure(&error, None).error.to_string();
     let payload = json::from_json(&world.lua, payload).map_err(lua_error)?;
     let frozen: LuaValue = world.freeze.call(payload).map_err(lua_error)?;
-    let values = world
-        .call(function, frozen, Allowance::RUBRIC)
-        .map_err(|failure| failure.error.to_string())?;
+    let values = world.call(function, frozen, Allowance::RUBRIC).map_err(|failure| failure.error.to_string())?;
     let value = values.into_iter().next().unwrap_or(LuaValue::Nil);
     if value.is_nil() {
         return Ok(None);
