@@ -118,7 +118,9 @@ impl Charter {
     /// Reads the charter and puts it in force; a broken one leaves the last good copy in force, or nothing.
     ///
     /// Fails only when the directory cannot be read at all.
-    pub async fn open(options: Options) -> Result<(Charter, UnboundedReceiver<Upward>, Tasks), CharterErrors> {
+    pub async fn open(
+        options: Options,
+    ) -> Result<(Charter, UnboundedReceiver<Upward>, Tasks), CharterErrors> {
         let (orders, order_inbox) = unbounded_channel();
         let (inputs, input_inbox) = unbounded_channel();
         let (upward, told) = unbounded_channel();
@@ -240,7 +242,10 @@ impl Inner {
                 }
                 answer.routed
             }
-            _ => Err(Refusal::new(RefusalKind::Unavailable, "the charter did not answer within 2 s")),
+            _ => Err(Refusal::new(
+                RefusalKind::Unavailable,
+                "the charter did not answer within 2 s",
+            )),
         }
     }
 }
