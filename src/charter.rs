@@ -115,9 +115,7 @@ impl Charter {
     /// Reads the charter and puts it in force; a broken one leaves the last good copy in force, or nothing.
     ///
     /// Fails only when the directory cannot be read at all.
-    pub async fn open(
-        options: Options,
-    ) -> Result<(Charter, UnboundedReceiver<Upward>, Tasks), CharterErrors> {
+    pub async fn open(options: Options) -> Result<(Charter, UnboundedReceiver<Upward>, Tasks), CharterErrors> {
         let (orders, order_inbox) = unbounded_channel();
         let (inputs, input_inbox) = unbounded_channel();
         let (upward, told) = unbounded_channel();
@@ -160,11 +158,7 @@ impl Charter {
             return Vec::new();
         };
         let (reply, answer) = oneshot::channel();
-        current.give(Job::Event {
-            event: event.to_owned(),
-            payload,
-            reply,
-        });
+        current.give(Job::Event { event: event.to_owned(), payload, reply });
         match tokio::time::timeout(ROUTE_WAIT, answer).await {
             Ok(Ok(handled)) => handled,
             _ => Vec::new(),
@@ -232,10 +226,7 @@ impl Inner {
                 }
                 answer.routed
             }
-            _ => Err(Refusal::new(
-                RefusalKind::Unavailable,
-                "the charter did not answer within 2 s",
-            )),
+            _ => Err(Refusal::new(RefusalKind::Unavailable, "the charter did not answer within 2 s")),
         }
     }
 }

@@ -30,10 +30,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Returns the memory of a daemon that knows the last generation of its predecessor.
     pub(super) fn new(last: Option<Generation>) -> Memory {
-        Memory {
-            last,
-            refused: None,
-        }
+        Memory { last, refused: None }
     }
 
     fn next(&self, hash: &str) -> Generation {
@@ -42,10 +39,7 @@ impl Memory {
             Some(last) => last.number + 1,
             None => 1,
         };
-        Generation {
-            number,
-            hash: hash.to_owned(),
-        }
+        Generation { number, hash: hash.to_owned() }
     }
 }
 
@@ -54,11 +48,7 @@ impl Inner {
     pub(super) async fn open(self: &Arc<Self>) -> Result<(), CharterErrors> {
         let dir = self.dir.clone();
         if !dir.is_dir() {
-            return Err(CharterError::plain(format!(
-                "the charter directory {} does not exist",
-                dir.display()
-            ))
-            .into());
+            return Err(CharterError::plain(format!("the charter directory {} does not exist", dir.display())).into());
         }
         if self.reload(false).await.is_ok() {
             return Ok(());

@@ -112,15 +112,9 @@ impl Loaded {
                 }
             })
             .map_err(|error| CharterError::plain(format!("cannot start the charter's thread: {error}")))?;
-        let team = outcome
-            .await
-            .map_err(|_| CharterError::plain("the charter's thread ended while it was loading"))??;
-        Ok(Loaded {
-            team,
-            sources,
-            jobs,
-            pulse,
-        })
+        let team =
+            outcome.await.map_err(|_| CharterError::plain("the charter's thread ended while it was loading"))??;
+        Ok(Loaded { team, sources, jobs, pulse })
     }
 
     /// Gives the thread something to do; nothing happens if it was abandoned.
@@ -154,9 +148,7 @@ impl Loaded {
                 let _ = reply.send(world.map(|world| testing::all(&world, None)));
             })
             .map_err(|error| CharterError::plain(format!("cannot start the charter's thread: {error}")))?;
-        outcome
-            .await
-            .map_err(|_| CharterError::plain("the charter's thread ended in the middle of its tests"))?
+        outcome.await.map_err(|_| CharterError::plain("the charter's thread ended in the middle of its tests"))?
     }
 }
 
@@ -209,11 +201,7 @@ fn take(world: &World, runs: &mut Runs, job: Job, tell: &mut dyn FnMut(RunInput)
         Job::Answer(run, step) => runs.answer(run, step),
         Job::Refuse(run, path, refusal) => runs.refuse(run, path, refusal),
         Job::Drop(run) => runs.drop(run),
-        Job::Event {
-            event,
-            payload,
-            reply,
-        } => {
+        Job::Event { event, payload, reply } => {
             let _ = reply.send(handlers::call(world, &event, &payload));
         }
     }

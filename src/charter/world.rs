@@ -127,18 +127,12 @@ impl World {
                 fatal: true,
             });
         };
-        self.registry.borrow_mut().mode = Mode::Instance {
-            recipe: recipe.to_owned(),
-            found: None,
-        };
+        self.registry.borrow_mut().mode = Mode::Instance { recipe: recipe.to_owned(), found: None };
         let done = self.execute_as(&entry, &mut Allowance::LOAD.time.clone());
         let mode = std::mem::take(&mut self.registry.borrow_mut().mode);
         done?;
         match mode {
-            Mode::Instance {
-                found: Some(function),
-                ..
-            } => Ok(function),
+            Mode::Instance { found: Some(function), .. } => Ok(function),
             _ => Err(Failure {
                 error: CharterError::plain(format!(
                     "{entry} declared the recipe '{recipe}' when it was loaded, and does not now"
@@ -173,13 +167,10 @@ impl World {
         let used = self.meter.end();
         let result = match result {
             Err(error) => Err(self.failure(&error, used.blown)),
-            Ok(_) if used.blown.is_some() => {
-                Err(self.failure(&mlua::Error::StackError, used.blown))
+            Ok(_) if used.blown.is_some() => Err(self.failure(&mlua::Error::StackError, used.blown)),
+            Ok(_) if thread.is_resumable() => {
+                Err(Failure { error: CharterError::plain("only a recipe may wait"), fatal: false })
             }
-            Ok(_) if thread.is_resumable() => Err(Failure {
-                error: CharterError::plain("only a recipe may wait"),
-                fatal: false,
-            }),
             Ok(values) => Ok(values),
         };
         (result, used.time)
@@ -188,10 +179,7 @@ impl World {
     /// Turns an error of Lua into one of a charter; collects all garbage if memory ran out.
     pub(super) fn failure(&self, error: &mlua::Error, blown: Option<String>) -> Failure {
         if let Some(text) = blown {
-            return Failure {
-                error: CharterError::read(&self.sources, &text),
-                fatal: true,
-            };
+            return Failure { error: CharterError::read(&self.sources, &text), fatal: true };
         }
         if is_memory(error) {
             // Twice, since a finalised object is only freed by the next collection.
@@ -205,16 +193,11 @@ impl World {
                 fatal: true,
             };
         }
-        Failure {
-            error: native::read_error(&self.sources, error),
-            fatal: false,
-        }
+        Failure { error: native::read_error(&self.sources, error), fatal: false }
     }
 
     fn execute(&self, name: &str, left: &mut Duration) -> Result<(), Failure> {
-        self.registry.borrow_mut().mode = Mode::Load {
-            entry: name.to_owned(),
-        };
+        self.registry.borrow_mut().mode = Mode::Load { entry: name.to_owned() };
         self.registry.borrow_mut().wrong_field = None;
         self.execute_as(name, left).map_err(|mut failure| {
             let field = self.registry.borrow_mut().wrong_field.take();
@@ -226,32 +209,23 @@ impl World {
     }
 
     fn execute_as(&self, name: &str, left: &mut Duration) -> Result<(), Failure> {
-        let env: LuaValue = self
-            .make_instance
-            .call(())
-            .map_err(|error| self.failure(&error, None))?;
+        let env: LuaValue = self.make_instance.call(()).map_err(|error| self.failure(&error, None))?;
         let function = self.compile(name, env)?;
-        let allowance = Allowance {
-            time: *left,
-            ..Allowance::LOAD
-        };
+        let allowance = Allowance { time: *left, ..Allowance::LOAD };
         let (result, used) = self.call_within(&function, (), allowance);
         *left = left.saturating_sub(used);
         result.map(drop)
     }
 
     fn compile(&self, name: &str, env: LuaValue) -> Result<Function, Failure> {
-        native::compile(&self.lua, &self.sources, name, env)
-            .map_err(|error| self.failure(&error, None))
+        native::compile(&self.lua, &self.sources, name, env).map_err(|error| self.failure(&error, None))
     }
 }
 
 fn is_memory(error: &mlua::Error) -> bool {
     match error {
         mlua::Error::MemoryError(_) => true,
-        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
-            is_memory(cause)
-        }
+        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => is_memory(cause),
         mlua::Error::RuntimeError(text) => text.starts_with("not enough memory"),
         _ => false,
     }
