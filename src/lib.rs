@@ -3,6 +3,7 @@
 //! Five floors; an import only ever points down (`tests/architecture.rs` holds it). See `docs/ARCHITECTURE.md`.
 
 pub mod cli;
+pub mod config;
 pub mod door;
 pub mod engine;
 pub mod fleet;
