@@ -3,4 +3,9 @@
 //! What it builds is made of floor 2's rooms, which never see each other; here they meet. No rule lives here.
 
 mod clock;
+mod couriers;
+mod serve;
+mod signals;
 mod tasks;
+
+pub use serve::{Opened, ServeError, Settings, serve};

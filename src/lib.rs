@@ -2,6 +2,7 @@
 //!
 //! Five floors; an import only ever points down (`tests/architecture.rs` holds it). See `docs/ARCHITECTURE.md`.
 
+pub mod charter;
 pub mod cli;
 pub mod door;
 pub mod engine;

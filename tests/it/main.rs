@@ -2,5 +2,13 @@
 
 mod demo_scripts;
 mod door;
+mod kill;
+mod live;
 mod pane_exec;
+mod store;
+mod store_crash;
+mod store_full;
+mod store_refusals;
+mod store_rows;
 mod support;
+mod wrong_input;
