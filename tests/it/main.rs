@@ -1,5 +1,6 @@
 //! The integration tests: one binary, one module a part.
 
+mod charter;
 mod demo_scripts;
 mod door;
 mod kill;
