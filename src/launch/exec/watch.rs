@@ -250,7 +250,9 @@ async fn gone(process: ProcessId) {
     if !process.is_alive() {
         return;
     }
-    if let Ok(ended) = AsyncFd::register(descriptor) {
+    #[expect(deprecated, reason = "its successor is unsafe to call; ours owns the descriptor, which nobody else closes")]
+    let ended = AsyncFd::new(descriptor);
+    if let Ok(ended) = ended {
         let _ = ended.readable().await;
     }
 }
