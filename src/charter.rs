@@ -18,6 +18,7 @@ mod runs;
 mod schema;
 mod sources;
 mod spec;
+mod stage;
 mod steps;
 pub mod testing;
 mod vm;

@@ -80,7 +80,7 @@ pub(super) const TASK: &[Field] = &[
     field("kind", "string?", "The sender's free word for the kind of work."),
     field("from", "string", "Who sends: `leader`, `operator`, `run r3`."),
     field("urgent", "boolean", "True when it asks to go first."),
-    field("now", "integer", "When it is asked, in milliseconds since 1970."),
+    field("now", "number", "When it is asked, in seconds since 1970."),
 ];
 
 /// Fields of a role, as a rubric sees it.
@@ -194,9 +194,11 @@ end)"#,
         name: "on",
         params: &[("event", "string"), ("fn", "fun(event: table): table?")],
         returns: "",
-        about: "Declares a handler of `turn_settled`, `run_ended`, `worker_gone` or `charter_loaded`. In this version handlers are checked and can be called by the daemon; what they give back is one action or nil.",
+        about: "Declares a handler of `turn_settled`, `run_ended`, `worker_gone` or `charter_loaded`. It may not wait. It gives back nothing, or one action: `{ action = \"tell_leader\", text = … }`, `{ action = \"stop_worker\", worker = … }`, `{ action = \"park_role\", role = …, [\"for\"] = \"5m\" }`, `{ action = \"retry_turn\", turn = … }`.",
         spec: None,
-        example: r#"fleet.on("worker_gone", function(event) print("gone", event.worker) end)"#,
+        example: r#"fleet.on("worker_gone", function(event)
+  return { action = "tell_leader", text = event.worker .. " is gone: " .. event.why }
+end)"#,
     },
     Described {
         name: "test",
@@ -258,8 +260,8 @@ pub(super) const STEPS: &[Described] = &[
     Described {
         name: "now",
         params: &[],
-        returns: "integer",
-        about: "Gives the time in milliseconds since 1970, the same at a replay.",
+        returns: "number",
+        about: "Gives the time in seconds since 1970, the same at a replay.",
         spec: None,
         example: "",
     },

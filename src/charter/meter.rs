@@ -34,6 +34,12 @@ impl Allowance {
         said: "ran for more than 50 ms",
         sliced: false,
     };
+    /// A test between two of its own waits.
+    pub(super) const TEST: Allowance = Allowance {
+        time: Duration::from_millis(500),
+        said: "ran for more than 500 ms without waiting",
+        sliced: false,
+    };
     /// The load of a generation, all files together.
     pub(super) const LOAD: Allowance = Allowance {
         time: Duration::from_millis(500),
@@ -49,7 +55,6 @@ pub(super) struct Meter {
     used: Cell<Duration>,
     last: Cell<Instant>,
     began: Cell<Instant>,
-    sliced: Cell<bool>,
     blown: RefCell<Option<String>>,
     where_is: RefCell<Option<Function>>,
     beat: Arc<AtomicU64>,
@@ -59,8 +64,6 @@ pub(super) struct Meter {
 pub(super) struct Used {
     /// Running time.
     pub time: Duration,
-    /// True when it yielded only because its slice was over.
-    pub sliced: bool,
     /// The error of the limit it passed, with its position.
     pub blown: Option<String>,
 }
@@ -75,7 +78,6 @@ impl Meter {
             used: Cell::new(Duration::ZERO),
             last: Cell::new(now),
             began: Cell::new(now),
-            sliced: Cell::new(false),
             blown: RefCell::new(None),
             where_is: RefCell::new(None),
             beat,
@@ -98,7 +100,6 @@ impl Meter {
         self.used.set(Duration::ZERO);
         self.last.set(now);
         self.began.set(now);
-        self.sliced.set(false);
         *self.blown.borrow_mut() = None;
     }
 
@@ -108,7 +109,6 @@ impl Meter {
         self.running.borrow_mut().take();
         Used {
             time: self.used.get(),
-            sliced: self.sliced.get(),
             blown: self.blown.borrow_mut().take(),
         }
     }
@@ -139,7 +139,6 @@ impl Meter {
             return Err(mlua::Error::runtime(text));
         }
         if allowance.sliced && now.saturating_duration_since(self.began.get()) >= SLICE {
-            self.sliced.set(true);
             return Ok(VmState::Yield);
         }
         Ok(VmState::Continue)

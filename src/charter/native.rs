@@ -49,6 +49,16 @@ pub(super) fn table(
             })
         })?,
     )?;
+    table.set(
+        "show",
+        lua.create_function(|_, value: LuaValue| {
+            Ok(match json::to_json(&value, json::STEP_BYTES) {
+                Ok(serde_json::Value::Null) => "nil".to_owned(),
+                Ok(value) => value.to_string(),
+                Err(_) => value.type_name().to_owned(),
+            })
+        })?,
+    )?;
     let known = Arc::clone(&sources);
     table.set(
         "positioned",

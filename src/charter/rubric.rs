@@ -110,7 +110,7 @@ fn task_table(world: &World, task: &Task) -> mlua::Result<Table> {
     }
     table.raw_set("from", task.from.as_str())?;
     table.raw_set("urgent", task.urgent)?;
-    table.raw_set("now", task.now.0 as f64)?;
+    table.raw_set("now", task.now.0 as f64 / 1000.0)?;
     Ok(table)
 }
 

@@ -15,7 +15,7 @@ use super::meter::Allowance;
 use super::steps::{self, Asked, Reached};
 use super::world::World;
 use crate::fleet::ids::{RunId, StepPath};
-use crate::fleet::refusal::Refusal;
+use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, Step};
 
 /// Running time of one coroutine between two waits.
@@ -124,11 +124,6 @@ impl Runs {
         self.runs.remove(&run);
     }
 
-    /// Returns whether no run is left.
-    pub(super) fn is_empty(&self) -> bool {
-        self.runs.is_empty()
-    }
-
     /// Lets one run go on for one slice; returns false when none can.
     pub(super) fn slice(
         &mut self,
@@ -225,6 +220,9 @@ impl LiveRun {
         }
         if let Some((path, refusal)) = self.refused.pop_front() {
             if let Some(waiting) = self.waiting.remove(&path) {
+                if refusal.kind == RefusalKind::Divergence {
+                    return Err(failed(format!("divergence: {refusal}")));
+                }
                 let text = format!("{}: run:{}: {refusal}", waiting.at, waiting.verb);
                 self.runnable.push_back((waiting.strand, Resume::Error(text)));
             }

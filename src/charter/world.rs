@@ -41,6 +41,10 @@ pub(super) struct World {
     pub route: Function,
     /// Freezes a table with all that is in it.
     pub freeze: Function,
+    /// Calls a test.
+    pub test: Function,
+    /// Calls a scripted worker and tells how its turn ended.
+    pub scripted: Function,
     make_instance: Function,
 }
 
@@ -109,6 +113,8 @@ impl World {
             main: prelude.get("main")?,
             route: prelude.get("route")?,
             freeze: prelude.get("freeze")?,
+            test: prelude.get("test")?,
+            scripted: prelude.get("scripted")?,
             make_instance: prelude.get("make_instance")?,
             team: Arc::default(),
             lua,
