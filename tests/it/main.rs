@@ -2,6 +2,7 @@
 
 mod charter;
 mod demo_scripts;
+mod door;
 mod kill;
 mod live;
 mod pane_exec;

@@ -28,7 +28,7 @@ fn what_was_acknowledged_survives_kill_9_and_nothing_is_there_in_part() {
         // Killed in the middle of its work, after a number of answers that differs from round to round.
         let answers = 1 + round * round * 7 % 113;
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut acks = lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("ack ")?.parse().ok());
+        let mut acks = lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("ack ")?.parse::<u64>().ok());
         acknowledged.extend(acks.by_ref().take(usize::try_from(answers).unwrap()));
         child.kill().unwrap();
         // What it had written before it died counts as well.
