@@ -34,7 +34,11 @@ const fn field(name: &'static str, kind: &'static str, about: &'static str) -> F
 /// Fields of `fleet.profile`.
 pub(super) const PROFILE: &[Field] = &[
     field("about", "string?", "What it is for, for people."),
-    field("launcher", "string", "How the worker is started; in this version `\"exec\"`: a command that gets the prompt on stdin and answers on stdout."),
+    field(
+        "launcher",
+        "string",
+        "How the worker is started; in this version `\"exec\"`: a command that gets the prompt on stdin and answers on stdout.",
+    ),
     field("command", "string[]?", "Program and arguments of an `exec` worker."),
     field("cwd", "string?", "Working directory; the daemon's own if absent."),
     field("env", "table<string, string>?", "Variables that are added to the worker's small environment."),
@@ -47,13 +51,21 @@ pub(super) const ROLE: &[Field] = &[
     field("about", "string?", "What it is for, for people."),
     field("profiles", "string[]", "The profiles that its workers may have; the first is the default."),
     field("max_busy", "integer?", "How many may be busy at once; 1 if absent."),
-    field("max_waiting", "integer?", "How many messages may wait in its queue; 100 if absent. Parts of a run do not count."),
+    field(
+        "max_waiting",
+        "integer?",
+        "How many messages may wait in its queue; 100 if absent. Parts of a run do not count.",
+    ),
 ];
 
 /// Fields of `fleet.recipe`.
 pub(super) const RECIPE: &[Field] = &[
     field("about", "string?", "What it does, for people."),
-    field("input", "table<string, string>?", "The fields of the job: `\"string\"`, `\"integer\"`, `\"number\"`, `\"boolean\"`, `\"any\"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job."),
+    field(
+        "input",
+        "table<string, string>?",
+        "The fields of the job: `\"string\"`, `\"integer\"`, `\"number\"`, `\"boolean\"`, `\"any\"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job.",
+    ),
     field("deadline", "string|number|nil", "How long a run may take from its start, such as `\"30m\"`."),
 ];
 
@@ -98,7 +110,11 @@ pub(super) const LOAD: &[Field] = &[
 pub(super) const ENVELOPE: &[Field] = &[
     field("ok", "boolean", "True exactly when the worker replied."),
     field("text", "string", "The reply; empty when there is none."),
-    field("error", "string?", "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`."),
+    field(
+        "error",
+        "string?",
+        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`.",
+    ),
     field("why", "string?", "Why it ended so, for people."),
     field("outcome", "string", "How the turn ended."),
     field("turn", "string", "The turn's id."),
@@ -158,10 +174,7 @@ pub(super) const VERBS: &[Described] = &[
     },
     Described {
         name: "route",
-        params: &[
-            ("why", "string"),
-            ("fn", "fun(task: fleet.Task, team: fleet.Team): fleet.Routed?"),
-        ],
+        params: &[("why", "string"), ("fn", "fun(task: fleet.Task, team: fleet.Team): fleet.Routed?")],
         returns: "",
         about: "Declares a rubric. Rubrics are asked in the order of their declaration where a message without an address should go; the first answer wins. It may not wait, and sees frozen tables.",
         spec: Some(("fleet.Routed", ROUTED)),
@@ -173,11 +186,7 @@ end)"#,
     },
     Described {
         name: "recipe",
-        params: &[
-            ("name", "string"),
-            ("spec", "fleet.Recipe"),
-            ("fn", "fun(job: any, run: fleet.Run): any"),
-        ],
+        params: &[("name", "string"), ("spec", "fleet.Recipe"), ("fn", "fun(job: any, run: fleet.Run): any")],
         returns: "",
         about: "Declares a job in several steps. Its function may wait: every `run:` step is journaled, and after a restart the run goes on where it was.",
         spec: Some(("fleet.Recipe", RECIPE)),

@@ -29,17 +29,11 @@ pub(super) struct Allowance {
 
 impl Allowance {
     /// A rubric, an event handler or a scripted worker.
-    pub(super) const RUBRIC: Allowance = Allowance {
-        time: Duration::from_millis(50),
-        said: "ran for more than 50 ms",
-        sliced: false,
-    };
+    pub(super) const RUBRIC: Allowance =
+        Allowance { time: Duration::from_millis(50), said: "ran for more than 50 ms", sliced: false };
     /// A test between two of its own waits.
-    pub(super) const TEST: Allowance = Allowance {
-        time: Duration::from_millis(500),
-        said: "ran for more than 500 ms without waiting",
-        sliced: false,
-    };
+    pub(super) const TEST: Allowance =
+        Allowance { time: Duration::from_millis(500), said: "ran for more than 500 ms without waiting", sliced: false };
     /// The load of a generation, all files together.
     pub(super) const LOAD: Allowance = Allowance {
         time: Duration::from_millis(500),
@@ -107,10 +101,7 @@ impl Meter {
     pub(super) fn end(&self) -> Used {
         self.count(Instant::now());
         self.running.borrow_mut().take();
-        Used {
-            time: self.used.get(),
-            blown: self.blown.borrow_mut().take(),
-        }
+        Used { time: self.used.get(), blown: self.blown.borrow_mut().take() }
     }
 
     fn count(&self, now: Instant) {

@@ -207,10 +207,7 @@ impl<'w> Stage<'w> {
             if run.deadline.is_some_and(|deadline| self.now > deadline) {
                 return Ok(played);
             }
-            let step = Arc::new(Step {
-                seq: Some(played.journal.len() as u64),
-                ..(*step).clone()
-            });
+            let step = Arc::new(Step { seq: Some(played.journal.len() as u64), ..(*step).clone() });
             let done = FinishedStep { step, value: Arc::new(value) };
             played.journal.push(done.clone());
             runs.answer(run.id, done);
@@ -232,7 +229,10 @@ impl<'w> Stage<'w> {
                 RunInput::Ended { end: ended, .. } => end = Some(ended),
                 RunInput::Step { path, .. } if first.reached.contains(&path) => {}
                 RunInput::Step { path, at, .. } => {
-                    return Err(CharterError::plain(format!("a replay of {} came to {path} at {at}, the run itself did not", run.id)));
+                    return Err(CharterError::plain(format!(
+                        "a replay of {} came to {path} at {at}, the run itself did not",
+                        run.id
+                    )));
                 }
             }
         }
@@ -250,7 +250,12 @@ impl<'w> Stage<'w> {
     }
 
     /// Returns when a step will be answered and with what.
-    fn answer(&mut self, run: &Run, step: &Step, request: StepRequest) -> Result<Result<(Time, Value), Refusal>, CharterError> {
+    fn answer(
+        &mut self,
+        run: &Run,
+        step: &Step,
+        request: StepRequest,
+    ) -> Result<Result<(Time, Value), Refusal>, CharterError> {
         let now = self.now;
         Ok(Ok(match request {
             StepRequest::Send(send) => return self.send(run, step, &send),
@@ -265,7 +270,9 @@ impl<'w> Stage<'w> {
             StepRequest::Progress(_) => (now, Value::Null),
             StepRequest::Ask(question) => {
                 let Some(function) = self.answers.clone() else {
-                    let why = format!("the run asked '{question}'; script the answer with t.answer(function(question) … end)");
+                    let why = format!(
+                        "the run asked '{question}'; script the answer with t.answer(function(question) … end)"
+                    );
                     return Err(self.at(step, why));
                 };
                 let (word, text) = self.call(&function, &*question)?;
@@ -277,7 +284,12 @@ impl<'w> Stage<'w> {
         }))
     }
 
-    fn send(&mut self, run: &Run, step: &Step, send: &StepSend) -> Result<Result<(Time, Value), Refusal>, CharterError> {
+    fn send(
+        &mut self,
+        run: &Run,
+        step: &Step,
+        send: &StepSend,
+    ) -> Result<Result<(Time, Value), Refusal>, CharterError> {
         let routed = match &send.to {
             Some(to) => address_of(&self.world.team, &to.to_string()),
             None => {
@@ -300,9 +312,12 @@ impl<'w> Stage<'w> {
             Address::Role(role) => role.clone(),
             Address::Worker(worker) => RoleName::from(worker.as_str().rsplit_once('-').map_or("", |(role, _)| role)),
         };
-        let named = |name: &str| self.workers.iter().find(|(other, _)| other == name).map(|(_, function)| function.clone());
+        let named =
+            |name: &str| self.workers.iter().find(|(other, _)| other == name).map(|(_, function)| function.clone());
         let Some(function) = named(&to.to_string()).or_else(|| named(role.as_str())) else {
-            let why = format!("no worker of role '{role}' is scripted; add t.worker(\"{role}\", function(task) return \"…\" end)");
+            let why = format!(
+                "no worker of role '{role}' is scripted; add t.worker(\"{role}\", function(task) return \"…\" end)"
+            );
             return Err(self.at(step, why));
         };
         let accepted = self.now;
@@ -379,10 +394,7 @@ impl<'w> Stage<'w> {
 
     fn call(&self, function: &Function, argument: impl mlua::IntoLua) -> Result<(String, String), CharterError> {
         let args = (function.clone(), argument);
-        let values = self
-            .world
-            .call(&self.world.scripted, args, Allowance::RUBRIC)
-            .map_err(|failure| failure.error)?;
+        let values = self.world.call(&self.world.scripted, args, Allowance::RUBRIC).map_err(|failure| failure.error)?;
         self.world.lua.unpack_multi(values).map_err(|error| self.world.failure(&error, None).error)
     }
 

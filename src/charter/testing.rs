@@ -135,11 +135,7 @@ fn one(world: &World, stage: &mut Stage<'_>, function: &Function) -> Result<(), 
 }
 
 /// Does what a test asked for: the inner error is raised at the test's line, the outer one ends the test.
-fn asked(
-    world: &World,
-    stage: &mut Stage<'_>,
-    request: &Table,
-) -> Result<Result<LuaValue, String>, CharterError> {
+fn asked(world: &World, stage: &mut Stage<'_>, request: &Table) -> Result<Result<LuaValue, String>, CharterError> {
     let lua_error = |error: mlua::Error| world.failure(&error, None).error;
     let verb: String = request.raw_get("verb").map_err(lua_error)?;
     let spec: LuaValue = request.raw_get("spec").map_err(lua_error)?;
