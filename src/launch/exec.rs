@@ -1,0 +1,82 @@
+//! The launcher of `exec` workers: each turn is one process under pane-exec, and between turns there is none.
+//!
+//! Orders come from the engine, sightings go back. What a turn came to is read from its directory and from living
+//! processes alone, so an order may be given twice, also after a restart. No rule about turns may come in here.
+
+mod ending;
+mod finish;
+mod orders;
+mod sweep;
+mod watch;
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use crate::engine::ports::{Journal, Launchers};
+use crate::fleet::ids::TurnId;
+use crate::fleet::input::{Sighting, WorkEffect};
+use crate::launch::turn_dir::TurnDir;
+
+/// The running daemon's own program. Unlike its path, this is right after the file was replaced by a newer one.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// What the launcher works with.
+pub struct Options {
+    /// The directory in which each turn has its own.
+    pub turns: PathBuf,
+    /// Programs that a profile may start; empty = whatever it names.
+    pub executables: Vec<String>,
+    /// Where prompts are read.
+    pub journal: Arc<dyn Journal>,
+    /// Where sightings go.
+    pub sightings: mpsc::Sender<Sighting>,
+}
+
+/// The engine's way to the launcher.
+pub struct Exec {
+    // Unbounded, because an order must not block the engine and must not be lost. There are never more than a few
+    // for each worker and each turn that ends, and the engine bounds those.
+    orders: mpsc::UnboundedSender<WorkEffect>,
+}
+
+impl Exec {
+    /// Returns the launcher and the task that carries its orders out. When the task is dropped, processes go on and
+    /// the next daemon adopts them.
+    pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        Self::with_program(options, OWN_PROGRAM.into())
+    }
+
+    /// As [`Exec::new`], with another program that has `pane-exec`.
+    pub fn with_program(options: Options, program: PathBuf) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (orders, taken) = mpsc::unbounded_channel();
+        let desk = Arc::new(Desk { options, program });
+        (Self { orders }, orders::Orders::new(desk).run(taken))
+    }
+}
+
+impl Launchers for Exec {
+    fn carry_out(&self, order: WorkEffect) {
+        // The task is gone only when the daemon is going down; the next one is given the order again.
+        let _ = self.orders.send(order);
+    }
+}
+
+/// What every watch shares.
+struct Desk {
+    options: Options,
+    program: PathBuf,
+}
+
+impl Desk {
+    fn dir(&self, turn: TurnId) -> TurnDir {
+        TurnDir::new(self.options.turns.join(turn.to_string()))
+    }
+
+    async fn tell(&self, sighting: Sighting) {
+        // Nobody listens any more only when the daemon is going down.
+        let _ = self.options.sightings.send(sighting).await;
+    }
+}

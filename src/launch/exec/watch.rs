@@ -1,0 +1,273 @@
+//! One turn from the order to its report: started if nobody has, adopted if somebody has, ended if told to.
+//!
+//! It looks how the turn stands, does the one thing that follows, and looks again. So it makes no difference whether
+//! it is the first to look or a daemon that came back.
+
+use std::fs::{self, File};
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
+
+use super::super::env::Provenance;
+use super::super::pane_exec::{Args, LOST, MAX_OUTPUT, UNCLAIMED};
+use super::super::plan::Plan;
+use super::super::process::ProcessId;
+use super::super::turn_dir::{Ended, ExitRecord, Started, TurnDir, TurnDirError};
+use super::finish::{Standing, of_record, of_vanished, standing};
+use super::{Desk, ending};
+use crate::fleet::envelope::Finish;
+use crate::fleet::ids::TurnId;
+use crate::fleet::input::Sighting;
+use crate::fleet::turn::{Outcome, Turn};
+use crate::fleet::worker::{Process, Worker};
+
+/// How often a start is tried that ended before the turn was claimed.
+const STARTS: u32 = 4;
+/// How often files are read that cannot be read.
+const LOOKS: u32 = 10;
+/// How long to wait before something is tried again, times the number of tries.
+const REST: Duration = Duration::from_millis(200);
+
+/// What a watch is for.
+pub(super) enum Job {
+    /// See that the turn is run, once.
+    Run(Arc<Turn>),
+    /// See that nothing of it runs any more.
+    End,
+}
+
+/// The watch of one turn.
+pub(super) struct Watch {
+    desk: Arc<Desk>,
+    worker: Arc<Worker>,
+    turn: TurnId,
+    dir: TurnDir,
+    stop: CancellationToken,
+}
+
+impl Watch {
+    pub(super) fn new(desk: Arc<Desk>, worker: Arc<Worker>, turn: TurnId, stop: CancellationToken) -> Self {
+        let dir = desk.dir(turn);
+        Self { desk, worker, turn, dir, stop }
+    }
+
+    /// Goes with the turn to its end and reports it.
+    pub(super) async fn run(self, job: Job) {
+        let (mut starts, mut looks) = (0, 0);
+        loop {
+            match self.look().await {
+                Ok(Standing::Ended(record)) => {
+                    self.tell_taken().await;
+                    return self.report(record).await;
+                }
+                Ok(Standing::Vanished(started)) => {
+                    self.tell_taken().await;
+                    return self.report_vanished(started).await;
+                }
+                Ok(Standing::Running(started)) => {
+                    self.tell_taken().await;
+                    self.until_gone(started.process).await;
+                }
+                Ok(Standing::Unclaimed) => {
+                    let why = match &job {
+                        Job::End if !self.dir.path().exists() => return self.tell_idle().await,
+                        _ if self.stop.is_cancelled() => Err(Ended::Killed),
+                        Job::End => Err(Ended::Killed),
+                        Job::Run(turn) => {
+                            starts += 1;
+                            self.start(turn, starts).await.map_err(Ended::NotStarted)
+                        }
+                    };
+                    if let Err(ended) = why
+                        && let Err(error) = self.seal(ended.clone()).await
+                    {
+                        return self.report_unsealed(ended, &error).await;
+                    }
+                }
+                Err(error) => {
+                    looks += 1;
+                    if looks > LOOKS {
+                        let finish = Finish::without_reply(Outcome::Unknown, error.to_string());
+                        return self.tell_finished(finish, true).await;
+                    }
+                    tokio::time::sleep(REST * looks).await;
+                }
+            }
+        }
+    }
+
+    async fn look(&self) -> Result<Standing, TurnDirError> {
+        self.with_dir(standing).await
+    }
+
+    /// Starts a pane-exec for the turn and stays with it until it is gone. `Err` says why the turn cannot be run.
+    async fn start(&self, turn: &Turn, tries: u32) -> Result<(), String> {
+        let prompt = self.desk.options.journal.prompt(turn.prompt_of).await;
+        let prompt = prompt.map_err(|error| error.to_string())?.ok_or("its prompt is not in the store")?;
+        let provenance = Provenance {
+            turn: turn.id.to_string(),
+            from: turn.sender.to_string(),
+            worker: self.worker.name.to_string(),
+        };
+        let plan = Plan::of(&self.worker.profile, &provenance, &self.desk.options.executables);
+        let plan = plan.map_err(|error| error.to_string())?;
+        let prepared = self.with_dir(move |dir| dir.create().and_then(|()| dir.write_prompt(prompt.as_bytes()))).await;
+        prepared.map_err(|error| error.to_string())?;
+        let mut child = match self.spawn(plan) {
+            Ok(child) => child,
+            // The machine may be short of processes or memory for a moment.
+            Err(error) if tries < STARTS => {
+                tracing::warn!(turn = %self.turn, %error, "pane-exec could not be started; it is tried again");
+                return self.rest(tries).await;
+            }
+            Err(error) => return Err(format!("cannot start pane-exec: {error}")),
+        };
+        self.until_claimed(&mut child).await;
+        let status = child.wait().await.map_err(|error| format!("cannot wait for pane-exec: {error}"))?;
+        self.judge(status, tries).await
+    }
+
+    fn spawn(&self, plan: Plan) -> std::io::Result<Child> {
+        let args = Args {
+            dir: self.dir.path().into(),
+            cwd: plan.cwd,
+            timeout: plan.timeout,
+            max_output: MAX_OUTPUT,
+            argv: plan.argv,
+        };
+        // A file of its own and not the daemon's stderr, which would stay open as long as the worker runs.
+        let trouble = File::create(self.dir.trouble())?;
+        let mut command = Command::new(&self.desk.program);
+        command.arg0("fleetd").arg("pane-exec").args(args.to_words()).env_clear().envs(plan.env);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(trouble).spawn()
+    }
+
+    /// Goes with our own pane-exec: reports when it has claimed the turn, ends it when told to.
+    async fn until_claimed(&self, child: &mut Child) {
+        let process = child.id().and_then(ProcessId::of);
+        if let Some(stdout) = child.stdout.take() {
+            let mut said = String::new();
+            let mut stdout = BufReader::new(stdout);
+            tokio::select! {
+                _ = stdout.read_line(&mut said) => {}
+                () = self.stop.cancelled() => {}
+            }
+        }
+        self.tell_taken().await;
+        if let Some(process) = process {
+            self.until_gone(process).await;
+        }
+    }
+
+    async fn until_gone(&self, process: ProcessId) {
+        tokio::select! {
+            () = ending::gone(process) => {}
+            () = self.stop.cancelled() => ending::end(process).await,
+        }
+    }
+
+    /// Our pane-exec has ended. That is of interest only if the turn is unclaimed: else the directory tells more.
+    async fn judge(&self, status: ExitStatus, tries: u32) -> Result<(), String> {
+        if status.success() || status.code() == Some(LOST.into()) || !matches!(self.look().await, Ok(Standing::Unclaimed)) {
+            return Ok(());
+        }
+        let said = fs::read_to_string(self.dir.trouble()).unwrap_or_default();
+        let said = said.trim();
+        if status.code() == Some(UNCLAIMED.into()) || tries >= STARTS {
+            return Err(format!("pane-exec ended before it could claim the turn ({status}): {said}"));
+        }
+        tracing::warn!(turn = %self.turn, %status, said, "pane-exec ended before it claimed the turn; it is tried again");
+        self.rest(tries).await
+    }
+
+    async fn rest(&self, tries: u32) -> Result<(), String> {
+        tokio::select! {
+            () = tokio::time::sleep(REST * tries) => {}
+            () = self.stop.cancelled() => {}
+        }
+        Ok(())
+    }
+
+    /// Claims the turn for nobody, so that a pane-exec of an earlier daemon cannot run it after its end was reported.
+    /// If one was faster, the next look sees it.
+    async fn seal(&self, ended: Ended) -> Result<(), TurnDirError> {
+        self.with_dir(move |dir| {
+            dir.create()?;
+            dir.claim(&Started::by(ProcessId::NOBODY))?;
+            match dir.started()? {
+                Some(started) if started.process == ProcessId::NOBODY => {
+                    dir.write_exit(&ExitRecord::without_a_run(ended))
+                }
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+
+    async fn report(&self, record: ExitRecord) {
+        let worker = self.worker.clone();
+        let left = record.left.clone();
+        let finish = self.with_dir(move |dir| of_record(dir, &record, &worker)).await;
+        let is_idle = left.is_empty();
+        self.tell_finished(finish, is_idle).await;
+        if !is_idle {
+            for process in left {
+                ending::gone(process).await;
+            }
+            self.tell_idle().await;
+        }
+    }
+
+    async fn report_vanished(&self, started: Started) {
+        if started.is_this_boot() {
+            let root = started.process;
+            drop(tokio::task::spawn_blocking(move || ending::kill(root)).await);
+        }
+        let finish = self.with_dir(move |dir| of_vanished(dir, &started)).await;
+        self.tell_finished(finish, true).await;
+    }
+
+    async fn report_unsealed(&self, ended: Ended, error: &TurnDirError) {
+        tracing::error!(turn = %self.turn, %error, "a turn that was not run could not be marked so");
+        let why = match ended {
+            Ended::NotStarted(why) => format!("not started: {why}"),
+            _ => format!("not started: {error}"),
+        };
+        self.tell_finished(Finish::without_reply(Outcome::Failed, why), true).await;
+    }
+
+    /// A claim is the proof that the text was taken. One of nobody is the proof that it never will be.
+    async fn tell_taken(&self) {
+        let started = self.with_dir(TurnDir::started).await.ok().flatten();
+        let Some(started) = started.filter(|started| started.process != ProcessId::NOBODY) else { return };
+        let pid = i32::try_from(started.process.pid).unwrap_or_default();
+        let process = Some(Process { pid, start: started.process.start_time });
+        self.desk.tell(Sighting::Taken { worker: self.worker.name.clone(), turn: self.turn, process }).await;
+    }
+
+    async fn tell_finished(&self, finish: Finish, idle: bool) {
+        let worker = self.worker.name.clone();
+        self.desk.tell(Sighting::Finished { worker, turn: self.turn, finish: Box::new(finish), idle }).await;
+    }
+
+    async fn tell_idle(&self) {
+        self.desk.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
+    }
+
+    /// Works on the directory where blocking is allowed.
+    async fn with_dir<T: Send + 'static>(&self, work: impl FnOnce(&TurnDir) -> T + Send + 'static) -> T {
+        let dir = self.dir.clone();
+        match tokio::task::spawn_blocking(move || work(&dir)).await {
+            Ok(done) => done,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime goes down with the daemon.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+}

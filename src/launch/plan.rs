@@ -1,0 +1,152 @@
+//! The launch plan of an `exec` turn: program, directory, environment, limit. Checked against the operator's policy here.
+//!
+//! A later version reads plans from `lua/launchers/`; the checks stay in Rust. Nothing is started here.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::env::{EnvError, Provenance, of_worker};
+use crate::fleet::team::Profile;
+
+/// How one turn's program is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The program and its arguments.
+    pub argv: Vec<OsString>,
+    /// Where it runs; else where the daemon does.
+    pub cwd: Option<PathBuf>,
+    /// Its whole environment.
+    pub env: BTreeMap<OsString, OsString>,
+    /// How long it may run.
+    pub timeout: Option<Duration>,
+}
+
+/// Why a profile cannot be started.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// Its command is empty.
+    #[error("profile {0} names no command")]
+    NoCommand(String),
+    /// An argument holds a zero byte.
+    #[error("argument {1} of the command of profile {0} holds a zero byte")]
+    ZeroByte(String, usize),
+    /// The operator did not allow the program.
+    #[error("profile {profile} starts {program}, and [launch] executables allows only: {allowed}")]
+    NotAllowed {
+        /// The profile.
+        profile: String,
+        /// What it starts.
+        program: String,
+        /// What may be started.
+        allowed: String,
+    },
+    /// An allowed program is nowhere.
+    #[error("cannot start {0}: no directory of PATH has it")]
+    NotFound(String),
+    /// Its environment cannot be made.
+    #[error(transparent)]
+    Env(#[from] EnvError),
+}
+
+impl Plan {
+    /// Makes the plan of a profile for one turn. An empty list of executables allows all.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the profile cannot be started as it is, or may not be.
+    pub fn of(profile: &Profile, provenance: &Provenance, executables: &[String]) -> Result<Self, PlanError> {
+        let name = || profile.name.to_string();
+        let program = profile.command.first().filter(|program| !program.is_empty());
+        let program = program.ok_or_else(|| PlanError::NoCommand(name()))?;
+        if let Some(at) = profile.command.iter().position(|word| word.contains('\0')) {
+            return Err(PlanError::ZeroByte(name(), at));
+        }
+        let mut argv: Vec<OsString> = profile.command.iter().map(OsString::from).collect();
+        if !executables.is_empty() {
+            if !executables.contains(program) {
+                let (program, allowed) = (program.clone(), executables.join(", "));
+                return Err(PlanError::NotAllowed { profile: name(), program, allowed });
+            }
+            argv[0] = allowed_program(program)?;
+        }
+        Ok(Self {
+            argv,
+            cwd: profile.cwd.clone(),
+            env: of_worker(env::vars_os(), &profile.env, provenance)?,
+            timeout: profile.timeout.map(|span| span.std()),
+        })
+    }
+}
+
+/// Where a list is in force, a name means the program on the daemon's own PATH: a profile that sets PATH must not
+/// be able to turn an allowed name into another program.
+fn allowed_program(program: &str) -> Result<OsString, PlanError> {
+    if program.contains('/') {
+        return Ok(program.into());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    find(OsStr::new(program), &path).map(Into::into).ok_or_else(|| PlanError::NotFound(program.into()))
+}
+
+fn find(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
+    let is_program =
+        |file: &Path| file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    // Only full paths: the directory in which the worker runs is not the one in which this looks.
+    let places = env::split_paths(path).filter(|directory| directory.is_absolute());
+    places.map(|directory| directory.join(program)).find(|file| is_program(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::time::Span;
+
+    fn profile(command: &[&str]) -> Profile {
+        Profile {
+            name: "upper".into(),
+            about: None,
+            launcher: "exec".into(),
+            command: command.iter().map(|word| word.to_string()).collect(),
+            cwd: Some("/tmp".into()),
+            env: BTreeMap::from([("PATH".into(), "/evil".into())]),
+            timeout: Some(Span::seconds(30)),
+            idle_ttl: None,
+        }
+    }
+
+    fn plan(command: &[&str], executables: &[&str]) -> Result<Plan, PlanError> {
+        let provenance = Provenance { turn: "t1".into(), from: "run r2".into(), worker: "w-1".into() };
+        let executables: Vec<String> = executables.iter().map(|word| word.to_string()).collect();
+        Plan::of(&profile(command), &provenance, &executables)
+    }
+
+    #[test]
+    fn without_a_list_the_command_is_taken_as_it_is() {
+        let plan = plan(&["tr", "a-z", "A-Z"], &[]).expect("it is a plan");
+        assert_eq!(plan.argv, ["tr", "a-z", "A-Z"]);
+        assert_eq!(plan.timeout, Some(Duration::from_secs(30)));
+        assert_eq!(plan.cwd.as_deref(), Some(Path::new("/tmp")));
+        assert_eq!(plan.env.get(OsStr::new("FLEET_FROM")).map(OsString::as_os_str), Some(OsStr::new("run r2")));
+    }
+
+    #[test]
+    fn with_a_list_only_what_is_on_it_and_only_from_the_daemons_path() {
+        let allowed = plan(&["sh"], &["sh"]).expect("it is allowed");
+        assert!(Path::new(&allowed.argv[0]).is_absolute(), "{:?}", allowed.argv);
+        let refused = plan(&["/tmp/sh"], &["sh", "tr"]).expect_err("another program of the same name");
+        let said = "profile upper starts /tmp/sh, and [launch] executables allows only: sh, tr";
+        assert_eq!(refused.to_string(), said);
+        assert_eq!(plan(&["no-such-prog"], &["no-such-prog"]), Err(PlanError::NotFound("no-such-prog".into())));
+    }
+
+    #[test]
+    fn a_command_that_is_none_is_refused() {
+        assert_eq!(plan(&[], &[]), Err(PlanError::NoCommand("upper".into())));
+        assert_eq!(plan(&[""], &[]), Err(PlanError::NoCommand("upper".into())));
+        assert_eq!(plan(&["sh", "a\0b"], &[]), Err(PlanError::ZeroByte("upper".into(), 1)));
+    }
+}
