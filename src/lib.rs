@@ -4,6 +4,7 @@
 
 pub mod charter;
 pub mod cli;
+pub mod config;
 pub mod door;
 pub mod engine;
 pub mod fleet;

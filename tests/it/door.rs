@@ -46,6 +46,8 @@ fn an_ended_wait_is_202_and_the_turn_goes_on() {
     let turn = pending["turn"].as_str().unwrap().to_owned();
     let (status, trace) = door.get(&format!("/v1/status?turn={turn}"));
     assert_eq!((status, trace["id"].as_str()), (200, Some(turn.as_str())));
+    assert_eq!(door.get(&format!("/v1/turns/{turn}")).1["id"], trace["id"]);
+    assert_eq!(door.get(&format!("/v1/turns/{turn}/wait?wait=0")).0, 202);
     door.release();
     let (status, envelope) = door.get(&format!("/v1/status?turn={turn}&wait=30"));
     assert_eq!((status, &envelope["text"]), (200, &json!("HOLD")));
@@ -99,6 +101,8 @@ fn a_run_asks_is_answered_and_ends() {
     let run = pending["run"].as_str().unwrap();
     let (status, ended) = door.get(&format!("/v1/status?run={run}&wait=30s"));
     assert_eq!((status, &ended["value"]), (200, &json!("blue")), "{ended}");
+    assert_eq!(door.get(&format!("/v1/runs/{run}/wait")), (200, ended));
+    assert_eq!(door.get(&format!("/v1/runs/{run}")).1["outcome"], "done");
     assert_eq!(door.get("/v1/runs?limit=5").1["runs"][0]["id"], run);
     assert_eq!(door.get(&format!("/v1/status?run={run}")).1["steps"][0]["path"], "ask_leader#1");
 }
@@ -109,6 +113,8 @@ fn workers_are_listed_started_and_stopped() {
     let (status, worker) = door.post("/v1/spawn", &json!({"role": "w-upper"}));
     assert_eq!((status, &worker["state"]), (200, &json!("ready")), "{worker}");
     let name = worker["name"].as_str().unwrap();
+    let (_, everybody) = door.get("/v1/status");
+    assert_eq!((&everybody["workers"][0]["name"], &everybody["health"]["ready"]), (&json!(name), &json!(true)));
     let (_, everybody) = door.get("/v1/list");
     assert_eq!(everybody["workers"][0]["name"], name);
     assert_eq!(door.get(&format!("/v1/status?worker={name}")).1["name"], name);
@@ -211,6 +217,9 @@ fn wrong_input_is_told_what_was_wrong_and_what_would_be_right() {
         ("/v1/status?turn=t1&run=r1", 400, "invalid: give one of 'turn', 'run' and 'worker', or none"),
         ("/v1/status?wait=3", 400, "invalid: 'wait' needs exactly one of 'turn' and 'run'"),
         ("/v1/status?worker=nobody", 404, "unknown: there is no worker 'nobody'"),
+        ("/v1/turns/17", 400, "invalid: '17' is not an id of the form t17"),
+        ("/v1/runs/r9?wait=3", 400, "invalid: there is no field 'wait'; no fields are taken here"),
+        ("/v1/turns/t9", 404, "unknown: there is no turn t9"),
         ("/mesage", 404, "unknown: there is no path '/mesage'; did you mean '/message'?; GET is taken by: /v1/status"),
         ("/", 404, "unknown: there is no path '/'"),
         ("/message", 405, "invalid: '/message' does not take GET; it takes POST"),
