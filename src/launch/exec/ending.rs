@@ -4,6 +4,7 @@
 //! done here. Which turn that is for is unknown here.
 
 use std::collections::HashSet;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
@@ -24,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) async fn gone(process: ProcessId) {
     let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
     let descriptor = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::NONBLOCK).ok());
-    let watched = descriptor.and_then(|descriptor| AsyncFd::with_interest(descriptor, Interest::READABLE).ok());
+    let watched = descriptor.and_then(watch);
     // Compared after it was opened: what the descriptor names cannot change any more.
     if !process.is_alive() {
         return;
@@ -37,6 +38,11 @@ pub(super) async fn gone(process: ProcessId) {
     while process.is_alive() {
         tokio::time::sleep(LOOK).await;
     }
+}
+
+#[expect(deprecated, reason = "its successor is an unsafe function; for an OwnedFd, which is what is given here, this one is sound")]
+fn watch(descriptor: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(descriptor, Interest::READABLE).ok()
 }
 
 /// Ends a pane-exec and all below it.
