@@ -5,6 +5,7 @@
 pub mod charter;
 pub mod cli;
 pub mod config;
+pub mod daemon;
 pub mod door;
 pub mod engine;
 pub mod fleet;

@@ -13,10 +13,24 @@ use super::process::ProcessId;
 pub const ROOT: &str = "FLEET_ROOT";
 
 /// What a worker gets of the daemon's own environment, when it is set there.
-const ALLOWED: [&str; 9] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TZ", "TMPDIR"];
+const ALLOWED: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TZ", "TMPDIR"];
 
-/// Also allowed: every variable of the locale.
-const ALLOWED_PREFIX: &str = "LC_";
+/// Also allowed: the locale, each variable by its name, since the environment is never listed.
+const LOCALE: &[&str] = &[
+    "LC_ALL",
+    "LC_ADDRESS",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
+];
 
 /// What fleetd itself tells a worker of its turn.
 #[derive(Debug, Clone)]
@@ -49,15 +63,13 @@ pub enum EnvError {
 ///
 /// Fails when the profile sets what cannot be set.
 pub fn of_worker(
-    ambient: impl IntoIterator<Item = (OsString, OsString)>,
+    ambient: impl Fn(&str) -> Option<OsString>,
     profile: &BTreeMap<String, String>,
     provenance: &Provenance,
 ) -> Result<BTreeMap<OsString, OsString>, EnvError> {
-    let is_allowed = |name: &OsString| {
-        name.to_str().is_some_and(|name| ALLOWED.contains(&name) || name.starts_with(ALLOWED_PREFIX))
-    };
+    let allowed = ALLOWED.iter().chain(LOCALE);
     let mut environment: BTreeMap<OsString, OsString> =
-        ambient.into_iter().filter(|(name, _)| is_allowed(name)).collect();
+        allowed.filter_map(|name| Some(((*name).into(), ambient(name)?))).collect();
     for (name, value) in profile {
         if name.is_empty() || name.contains(['=', '\0']) {
             return Err(EnvError::Name(name.clone()));
@@ -95,10 +107,10 @@ mod tests {
     use super::*;
 
     fn build(ambient: &[(&str, &str)], profile: &[(&str, &str)]) -> Result<Vec<String>, EnvError> {
-        let ambient = ambient.iter().map(|(name, value)| (name.into(), value.into()));
+        let ambient: BTreeMap<&str, &str> = ambient.iter().copied().collect();
         let profile = profile.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         let provenance = Provenance { turn: "t1".into(), from: "operator".into(), worker: "w-1".into() };
-        let built = of_worker(ambient, &profile, &provenance)?;
+        let built = of_worker(|name| ambient.get(name).map(OsString::from), &profile, &provenance)?;
         Ok(built.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect())
     }
 

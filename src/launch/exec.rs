@@ -37,8 +37,6 @@ pub struct Options {
 
 /// The engine's way to the launcher.
 pub struct Exec {
-    // Unbounded, because an order must not block the engine and must not be lost. There are never more than a few
-    // for each worker and each turn that ends, and the engine bounds those.
     orders: mpsc::UnboundedSender<WorkEffect>,
 }
 
@@ -50,6 +48,10 @@ impl Exec {
     }
 
     /// As [`Exec::new`], with another program that has `pane-exec`.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an order must neither block the engine nor be lost; the fleet bounds them: a worker has one turn, a turn few orders"
+    )]
     pub fn with_program(options: Options, program: PathBuf) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (orders, taken) = mpsc::unbounded_channel();
         let desk = Arc::new(Desk { options, program });

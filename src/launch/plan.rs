@@ -76,7 +76,7 @@ impl Plan {
         Ok(Self {
             argv,
             cwd: profile.cwd.clone(),
-            env: of_worker(env::vars_os(), &profile.env, provenance)?,
+            env: of_worker(|name| env::var_os(name), &profile.env, provenance)?,
             timeout: profile.timeout.map(|span| span.std()),
         })
     }

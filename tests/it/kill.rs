@@ -106,7 +106,7 @@ fn a_killed_pane_exec_leaves_its_turn_unknown_and_is_not_tried_again() {
     let pid = rustix::process::Pid::from_raw(process as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 
-    let (status, envelope) = daemon.get(&format!("/v1/status?turn={turn}&wait=60s"));
+    let (status, envelope) = daemon.get(&format!("/v1/turns/{turn}/wait?wait=60s"));
     assert_eq!((status, envelope["outcome"].as_str()), (200, Some("unknown")), "{envelope}");
     assert!(!envelope["why"].as_str().unwrap().is_empty());
     // The worker is free again, and the turn was not sent a second time by itself.
@@ -137,7 +137,7 @@ fn the_same_envelope_is_there_after_a_kill() {
 }
 
 fn wait_for_end(daemon: &Daemon, run: &str) -> Value {
-    let (status, ended) = daemon.get(&format!("/v1/status?run={run}&wait=60s"));
+    let (status, ended) = daemon.get(&format!("/v1/runs/{run}/wait?wait=60s"));
     assert_eq!(status, 200, "{ended}");
     ended
 }

@@ -77,7 +77,7 @@ fn an_edit_while_a_fan_out_runs_changes_the_next_decision_and_a_broken_one_chang
     open_gate(&house);
     wait_until(&daemon, &run, 2);
     open_gate(&house);
-    let (status, ended) = daemon.get(&format!("/v1/status?run={run}&wait=60s"));
+    let (status, ended) = daemon.get(&format!("/v1/runs/{run}/wait?wait=60s"));
     assert_eq!(status, 200, "{ended}");
     assert_eq!(ended["value"]["texts"], json!(["old\n", "old\n", "new\n"]));
 }
@@ -86,12 +86,12 @@ fn an_edit_while_a_fan_out_runs_changes_the_next_decision_and_a_broken_one_chang
 fn wait_until(daemon: &Daemon, run: &str, settled: u64) {
     let until = std::time::Instant::now() + crate::support::PATIENCE;
     loop {
-        let (_, detail) = daemon.get(&format!("/v1/status?run={run}"));
+        let (_, detail) = daemon.get(&format!("/v1/runs/{run}"));
         if detail["settled"].as_u64() >= Some(settled) {
             return;
         }
         assert!(std::time::Instant::now() < until, "{detail}");
-        daemon.get(&format!("/v1/status?run={run}&wait=50ms"));
+        daemon.get(&format!("/v1/runs/{run}/wait?wait=50ms"));
     }
 }
 
@@ -127,9 +127,9 @@ fn a_wait_that_is_over_is_an_answer_and_the_turn_goes_on() {
     assert_eq!((status, pending["pending"].as_str()), (202, Some("wait_over")), "{pending}");
     let turn = pending["turn"].as_str().unwrap().to_string();
     open_gate(&house);
-    let (status, reply) = daemon.get(&format!("/v1/status?turn={turn}&wait=60s"));
+    let (status, reply) = daemon.get(&format!("/v1/turns/{turn}/wait?wait=60s"));
     assert_eq!((status, reply["text"].as_str()), (200, Some("late\n")), "{reply}");
-    let (_, trace) = daemon.get(&format!("/v1/status?turn={turn}"));
+    let (_, trace) = daemon.get(&format!("/v1/turns/{turn}"));
     let states: Vec<&str> = trace["receipt"].as_array().unwrap().iter().filter_map(|s| s["state"].as_str()).collect();
     assert_eq!(states, ["queued", "handed", "submitted", "working", "settled"]);
 }
@@ -147,6 +147,6 @@ fn a_cancelled_turn_ends_its_whole_tree_and_the_worker_is_free() {
     let (_, second) = daemon.post("/v1/send", &json!({ "to": "w-1", "prompt": "y" }));
     let second = second["id"].as_str().unwrap();
     open_gate(&house);
-    let (status, reply) = daemon.get(&format!("/v1/status?turn={second}&wait=60s"));
+    let (status, reply) = daemon.get(&format!("/v1/turns/{second}/wait?wait=60s"));
     assert_eq!((status, reply["text"].as_str()), (200, Some("x\n")), "{reply}");
 }

@@ -44,7 +44,7 @@ pub(super) fn of_record(dir: &TurnDir, record: &ExitRecord, worker: &Worker) -> 
         Ended::Killed => (Outcome::Lost, Some("its process was told to end, with all it had started".into()), None),
         Ended::NotStarted(why) => (Outcome::Failed, Some(format!("not started: {why}")), None),
     };
-    let mut finish = Finish { exit, proof: Some("exit record".into()), ..with_output(dir, outcome, why) };
+    let mut finish = Finish { exit, proof: Some("exit_status".into()), ..with_output(dir, outcome, why) };
     if let Some(error) = &record.stdout.error {
         // Half a reply must never pass for a whole one.
         finish.outcome = if finish.outcome == Outcome::Replied { Outcome::Failed } else { finish.outcome };
