@@ -1,19 +1,21 @@
-//! Temporary entry of the launch branch: only `pane-exec` until the command line lands.
+//! The program: hands its words to the command line and turns what came of it into an exit code. `pane-exec` goes
+//! its own way before anything heavy is touched, for hundreds of it may run.
 
 use std::process::ExitCode;
 
-use fleetd::launch::pane_exec::{Args, run};
+use fleetd::launch::pane_exec;
 
 fn main() -> ExitCode {
-    let mut words = std::env::args_os().skip(1);
-    match words.next() {
-        Some(word) if word == "pane-exec" => match Args::from_words(words) {
-            Ok(args) => ExitCode::from(run(&args)),
+    let mut words = std::env::args_os();
+    let program = words.next();
+    if std::env::args_os().nth(1).is_some_and(|word| word == "pane-exec") {
+        return match pane_exec::Args::from_words(words.skip(1)) {
+            Ok(args) => ExitCode::from(pane_exec::run(&args)),
             Err(error) => {
                 eprintln!("fleetd pane-exec: {error}");
                 ExitCode::from(2)
             }
-        },
-        _ => ExitCode::FAILURE,
+        };
     }
+    ExitCode::from(fleetd::cli::run(program.into_iter().chain(words)).code())
 }

@@ -18,6 +18,9 @@ pub struct Running {
     pub pid: u32,
     /// The address that it listens on.
     pub listen: SocketAddr,
+    /// Its version.
+    #[serde(default)]
+    pub version: Option<String>,
 }
 
 /// Where a daemon is reached, and how that is known.
@@ -25,6 +28,8 @@ pub struct Running {
 pub struct Place {
     /// `http://ADDRESS`, without a slash at the end.
     pub url: String,
+    /// The daemon's version, where its file tells it.
+    pub version: Option<String>,
     from: Source,
 }
 
@@ -38,7 +43,7 @@ impl Place {
     /// Finds the daemon: the address that was told, else the one in the state directory.
     pub fn find(url: Option<&str>, state: Option<&Path>) -> Result<Place, Failure> {
         match url {
-            Some(url) => Ok(Place { url: http(url)?, from: Source::Told }),
+            Some(url) => Ok(Place { url: http(url)?, version: None, from: Source::Told }),
             None => Place::of_state(match state {
                 Some(state) => state.to_path_buf(),
                 None => default_state()?,
@@ -73,7 +78,8 @@ impl Place {
             message: format!("cannot read {}: {error}", file.display()),
             hints: vec!["fleetd writes it anew at its start: fleetd serve".into()],
         })?;
-        Ok(Place { url: format!("http://{}", reachable(running.listen)), from: Source::State(state) })
+        let url = format!("http://{}", reachable(running.listen));
+        Ok(Place { url, version: running.version, from: Source::State(state) })
     }
 }
 
