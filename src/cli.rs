@@ -33,6 +33,12 @@ use self::exit::{EXIT_CODES, Exit, Failure};
 use self::look::Look;
 use self::terminal::Terminal;
 
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  fleetd demo
+  fleetd demo src --top 5
+  fleetd demo --json > report.json";
+
 /// One leading agent, a team of worker agents, and the policy between them in Lua.
 #[derive(Parser, Debug)]
 #[command(name = "fleetd", version, about, after_help = EXIT_CODES, max_term_width = 100, subcommand_required = true)]
@@ -56,6 +62,9 @@ enum Command {
     /// Run the daemon, in the foreground
     #[command(after_help = serve::EXAMPLES)]
     Serve(serve::ServeArgs),
+    /// Inspect a directory with a fleet of its own, and print what it found; needs no model and no network
+    #[command(after_help = DEMO_EXAMPLES)]
+    Demo(demo::Demo),
     /// Write a first configuration and charter into a directory
     #[command(after_help = init::EXAMPLES)]
     Init(init::InitArgs),
@@ -136,6 +145,7 @@ pub fn command() -> clap::Command {
 fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Serve(args) => serve::run(terminal, args),
+        Command::Demo(demo) => demo.run(terminal.json),
         Command::Init(args) => init::run(terminal, args),
         Command::Status => status::run(terminal),
         Command::List => status::list(terminal),

@@ -6,6 +6,8 @@
 pub mod conn;
 pub mod guard;
 pub mod intake;
+pub mod metrics;
 pub mod peer;
 pub mod refused;
+pub mod rest;
 pub mod server;

@@ -40,6 +40,7 @@ const RULES: &[Rule] = &[
     Rule { name: "doc_examples", check: |tree, _| rules::doc_examples(tree) },
     Rule { name: "names", check: |tree, _| rules::names(tree) },
     Rule { name: "workflows", check: |tree, _| documents::workflows(tree) },
+    Rule { name: "ci_steps", check: |tree, _| documents::ci_steps(tree) },
     Rule { name: "dependencies", check: |tree, _| documents::dependencies(tree) },
     Rule { name: "map", check: |tree, _| documents::map(tree) },
     Rule { name: "machine_paths", check: documents::machine_paths },

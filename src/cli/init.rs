@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::terminal::Terminal;
+use crate::daemon::DEFAULT_CHARTER;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -17,16 +18,9 @@ Examples:
   fleetd init --dry-run
   fleetd init team && cd team && fleetd serve";
 
-/// Everything that is written, by its path.
-const FILES: &[(&str, &str)] = &[
-    ("fleetd.toml", include_str!("init/fleetd.toml")),
-    (".luarc.json", include_str!("init/luarc.json")),
-    ("charters/default/team.lua", include_str!("../../charters/default/team.lua")),
-    ("charters/default/routes.lua", include_str!("../../charters/default/routes.lua")),
-    ("charters/default/lib/pieces.lua", include_str!("../../charters/default/lib/pieces.lua")),
-    ("charters/default/recipes/count_words.lua", include_str!("../../charters/default/recipes/count_words.lua")),
-    ("charters/default/tests/default.lua", include_str!("../../charters/default/tests/default.lua")),
-];
+const CONFIG: &str = include_str!("init/fleetd.toml");
+const EDITOR: &str = include_str!("init/luarc.json");
+const CHARTER: &str = "charters/default";
 
 /// What `init` is told.
 #[derive(Args, Debug)]
@@ -50,8 +44,8 @@ struct Done {
 /// Writes what is not there yet.
 pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
     let mut done = Done { dry_run: args.dry_run, ..Done::default() };
-    for (name, text) in FILES {
-        let path = args.dir.join(name);
+    for (name, text) in files() {
+        let path = args.dir.join(&name);
         let is_new = if args.dry_run { is_free(&path)? } else { write_new(&path, text)? };
         if is_new { done.written.push(path) } else { done.kept.push(path) }
     }
@@ -68,6 +62,12 @@ pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
         terminal.talk(&format!("next: {cd}fleetd charter check && fleetd serve"));
     }
     Ok(Exit::Ok)
+}
+
+/// Returns everything that is written, by its path.
+fn files() -> Vec<(String, &'static str)> {
+    let charter = DEFAULT_CHARTER.iter().map(|(name, text)| (format!("{CHARTER}/{name}"), *text));
+    [("fleetd.toml".to_string(), CONFIG), (".luarc.json".to_string(), EDITOR)].into_iter().chain(charter).collect()
 }
 
 /// Tells whether nothing stands at the path, not even a link to nowhere.
@@ -98,21 +98,16 @@ fn write_new(path: &Path, text: &str) -> Result<bool, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn files_below(dir: &Path) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
-        entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
-    }
+    use crate::config::{CharterSource, Surroundings};
 
     #[test]
-    fn the_whole_default_charter_is_written() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut real = files_below(&root.join("charters/default"));
-        real.sort();
-        let mut ours: Vec<PathBuf> =
-            FILES.iter().filter(|(name, _)| name.starts_with("charters/")).map(|(name, _)| root.join(name)).collect();
-        ours.sort();
-        assert_eq!(ours, real);
+    fn the_configuration_is_one_that_fleetd_takes() {
+        let around = Surroundings { cwd: "/project".into(), home: Some("/home/me".into()), ..Surroundings::default() };
+        let file = Path::new("/project/fleetd.toml");
+        let config = crate::config::resolve(&Default::default(), &around, Some((file, CONFIG)), &|_| true);
+        let config = config.expect("a valid file");
+        assert_eq!(config.listen.to_string(), "127.0.0.1:7717");
+        assert_eq!(config.charter, CharterSource::Dir("/project/charters/default".into()));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 static PRESSED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
@@ -15,6 +15,18 @@ pub fn watch() {
         // In this order: the second Ctrl-C finds the mark that the first one set. A failure leaves Ctrl-C as it was.
         let _ = signal_hook::flag::register_conditional_default(SIGINT, pressed.clone());
         let _ = signal_hook::flag::register(SIGINT, pressed.clone());
+        pressed
+    });
+}
+
+/// From now on Ctrl-C, TERM and HUP are noted, however often they come: for a command that must tidy up before it ends.
+pub fn hold() {
+    PRESSED.get_or_init(|| {
+        let pressed = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // A failure leaves the signal as it was.
+            let _ = signal_hook::flag::register(signal, pressed.clone());
+        }
         pressed
     });
 }

@@ -68,11 +68,6 @@ pub struct StartArgs {
     key: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Started {
-    run: RunId,
-}
-
 /// Does something with runs.
 pub fn run(terminal: &Terminal, command: RunCommand) -> Result<Exit, Failure> {
     match command {
@@ -107,7 +102,7 @@ fn start(terminal: &Terminal, args: StartArgs) -> Result<Exit, Failure> {
     };
     let mut client = terminal.client()?;
     let reply = client.post("/v1/run", &request, Span(0))?;
-    let id = reply.read::<Started>()?.run;
+    let id = reply.read::<Run>()?.id;
     match args.wait.bound() {
         Some(bound) => await_run(terminal, &mut client, id, bound),
         None => {
@@ -121,16 +116,13 @@ fn start(terminal: &Terminal, args: StartArgs) -> Result<Exit, Failure> {
 }
 
 fn list(terminal: &Terminal, limit: usize) -> Result<Exit, Failure> {
-    /// The list stands alone or under its name.
     #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Runs {
-        Bare(Vec<Run>),
-        Named { runs: Vec<Run> },
+    struct Runs {
+        runs: Vec<Run>,
     }
     let reply = terminal.client()?.get(&format!("/v1/runs?limit={limit}"), Span(0))?;
     let draw = || {
-        let (Runs::Bare(runs) | Runs::Named { runs }) = reply.read()?;
+        let Runs { runs } = reply.read()?;
         Ok(look::list(&runs, terminal.now(), &terminal.out))
     };
     terminal.show(&reply, draw)?;

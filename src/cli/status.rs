@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use super::exit::{Exit, Failure};
-use super::find::Place;
 use super::look::{Look, roster, safe, wrap};
 use super::terminal::Terminal;
 use crate::fleet::time::Span;
@@ -22,6 +21,8 @@ struct Status {
 struct Health {
     #[serde(default)]
     degraded: Vec<String>,
+    #[serde(default)]
+    version: Option<String>,
 }
 
 /// Shows what runs, what waits, and what is degraded.
@@ -53,10 +54,11 @@ fn draw(status: &Status, url: &str, look: &Look) -> String {
 pub fn version(terminal: &Terminal) -> Result<Exit, Failure> {
     let ours = env!("CARGO_PKG_VERSION");
     // Without a daemon there is nothing more to tell: this command asks for no daemon.
-    let daemon = Place::find(terminal.url.as_deref(), terminal.state.as_deref()).ok().and_then(|place| place.version);
+    let health = terminal.client().and_then(|client| client.get("/healthz", Span(0))?.read::<Health>());
+    let daemon = health.ok().and_then(|health| health.version);
     match (terminal.json, &daemon) {
         (true, _) => terminal.print_json(&serde_json::json!({ "version": ours, "daemon": daemon }))?,
-        (false, Some(daemon)) if daemon != ours => terminal.print(&format!("fleetd {ours} (the daemon is {daemon})"))?,
+        (false, Some(daemon)) if *daemon != ours => terminal.print(&format!("fleetd {ours} (the daemon is {daemon})"))?,
         (false, _) => terminal.print(&format!("fleetd {ours}"))?,
     }
     Ok(Exit::Ok)

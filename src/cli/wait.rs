@@ -76,6 +76,7 @@ pub fn wait(terminal: &Terminal, client: &mut Client, wait: &Wait) -> Result<Rep
             Bound::Span(span) => Span(span.0.saturating_sub(begin.elapsed().as_millis() as u64)),
         };
         let piece = left.min(if bar.is_some() { SHORT } else { LONG });
+        let asked = Instant::now();
         let reply = once(terminal, client, wait, piece)?;
         let is_over = match wait.bound {
             Bound::End => false,
@@ -83,6 +84,10 @@ pub fn wait(terminal: &Terminal, client: &mut Client, wait: &Wait) -> Result<Rep
         };
         if !reply.is_open() || asks(&reply) || is_over {
             break reply;
+        }
+        if asked.elapsed() < piece.std() / 2 {
+            // A daemon that closes answers at once: it is not asked again and again until it is gone.
+            std::thread::sleep(RETRY);
         }
         if let Some(bar) = &bar
             && let Some(progress) = (wait.progress)(client, &terminal.err)

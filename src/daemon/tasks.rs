@@ -30,6 +30,11 @@ impl Tasks {
         }
     }
 
+    /// Waits until the task of this name has ended.
+    pub async fn end_of(&mut self, name: &str) {
+        while self.first_end().await.0 != name {}
+    }
+
     fn name(&self, id: Id) -> &'static str {
         self.names.iter().find(|(known, _)| *known == id).map_or("a task", |(_, name)| name)
     }

@@ -10,10 +10,12 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 
 use super::refused::Refused;
 use crate::fleet::refusal::{Refusal, RefusalKind};
+use crate::fleet::time::Span;
 
 /// The largest body: a prompt of 1 MiB in which every byte is escaped, and the fields around it.
 const MOST: usize = 8 << 20;
@@ -31,6 +33,11 @@ pub struct Json<T>(pub T);
 /// A query string.
 #[derive(Debug)]
 pub struct Query<T>(pub T);
+
+/// What a request carries that takes no fields.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
 
 impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Refused;
@@ -119,4 +126,16 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Refused> {
     let refusal =
         Refusal::invalid(message).hint("send it with content-type: application/json").hint("with curl: --json '{…}'");
     Err(Refused::with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusal))
+}
+
+/// Reads a length of time from a query, where a bare number of seconds comes as a text.
+pub fn wait<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Span>, D::Error> {
+    let text = String::deserialize(from)?;
+    let span = match text.parse::<f64>() {
+        Ok(seconds) => {
+            Span::from_seconds_f64(seconds).ok_or_else(|| format!("'{text}' is not a usable length of time"))
+        }
+        Err(_) => Span::parse(&text),
+    };
+    span.map(Some).map_err(D::Error::custom)
 }

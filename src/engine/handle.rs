@@ -83,6 +83,11 @@ impl Handle {
         self.published.borrow().clone()
     }
 
+    /// Returns the fleet as it is after each commit to come.
+    pub fn watch(&self) -> watch::Receiver<Arc<Fleet>> {
+        self.published.clone()
+    }
+
     /// Returns the present moment.
     pub fn now(&self) -> Time {
         self.clock.now()
@@ -115,22 +120,8 @@ impl Handle {
         self.input(Input::Team(team)).await;
     }
 
-    /// Tells the engine what a run's code reached. A send without an address is given to the rubrics first.
-    pub async fn run_input(&self, mut input: RunInput) {
-        if let RunInput::Step { run, request, .. } = &mut input
-            && let crate::fleet::run::StepRequest::Send(send) = &mut **request
-            && send.to.is_none()
-        {
-            let from = crate::fleet::caller::Sender::Run(*run);
-            match self.ask_rubrics(&send.prompt, send.kind.as_deref(), &from.to_string(), false).await {
-                Ok(routed) => {
-                    send.to = Some(routed.to);
-                    send.because = Some(routed.because);
-                }
-                // An address that does not exist makes the fleet refuse the step with the valid names.
-                Err(refusal) => send.to = Some(Address::Role(format!("auto ({})", refusal.message).into())),
-            }
-        }
+    /// Tells the engine what a run's code reached; a send's address is found already.
+    pub async fn run_input(&self, input: RunInput) {
         self.input(Input::Run(input)).await;
     }
 

@@ -89,14 +89,6 @@ fn meta(statements: &mut Statements<'_>, name: &str) -> Result<u64, ReadError> {
     Ok(value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0))
 }
 
-fn parked(statements: &mut Statements<'_>) -> Result<Vec<(RoleName, Time)>, ReadError> {
-    let query = statements.get("SELECT role, until FROM parked ORDER BY role")?;
-    let rows = query.query_map([], |row| {
-        Ok((RoleName::from(row.get_ref(0)?.as_str()?), Time(row.get::<_, i64>(1)?.max(0) as u64)))
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
 fn notes(statements: &mut Statements<'_>) -> Result<Vec<(Arc<str>, Arc<Value>)>, ReadError> {
     let mut found = Vec::new();
     let mut rows = statements.get("SELECT value, name FROM notes ORDER BY name")?.query([])?;
@@ -104,6 +96,17 @@ fn notes(statements: &mut Statements<'_>) -> Result<Vec<(Arc<str>, Arc<Value>)>,
         let value: Value = parse("notes", row, 0, 1)?;
         let name: String = row.get(1)?;
         found.push((name.into(), Arc::new(value)));
+    }
+    Ok(found)
+}
+
+fn parked(statements: &mut Statements<'_>) -> Result<Vec<(RoleName, Time)>, ReadError> {
+    let mut found = Vec::new();
+    let mut rows = statements.get("SELECT role, until FROM parked ORDER BY role")?.query([])?;
+    while let Some(row) = rows.next()? {
+        let role: String = row.get(0)?;
+        let until: i64 = row.get(1)?;
+        found.push((role.into(), Time(u64::try_from(until).unwrap_or(0))));
     }
     Ok(found)
 }

@@ -128,7 +128,7 @@ fn write_one(record: &Record, statements: &mut Statements<'_>) -> Result<(), Row
             put("DELETE FROM keys WHERE sender = ?1 AND key = ?2", params![sender.to_string(), key.as_str()])
         }
         Record::Note(name, value) => put(NOTE, params![&**name, json(value)?]),
-        Record::Parked(role, Some(until)) => put(PARK, params![role.as_str(), int(until.0)]),
+        Record::Parked(role, Some(until)) => put(PARKED, params![role.as_str(), int(until.0)]),
         Record::Parked(role, None) => put("DELETE FROM parked WHERE role = ?1", params![role.as_str()]),
         Record::Event(event) => put_event(event, put),
     }
@@ -202,5 +202,6 @@ const STEP_VALUE: &str = "INSERT INTO step_values (run, path, value) VALUES (?1,
 const KEY: &str =
     "INSERT INTO keys (sender, key, row) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET row = excluded.row";
 const NOTE: &str = "INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
-const PARK: &str = "INSERT INTO parked (role, until) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET until = excluded.until";
+const PARKED: &str =
+    "INSERT INTO parked (role, until) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET until = excluded.until";
 const EVENT: &str = "INSERT INTO events (at, turn, run, worker, row) VALUES (?1, ?2, ?3, ?4, ?5)";

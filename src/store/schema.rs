@@ -11,7 +11,7 @@ pub(super) const APPLICATION: i64 = 0x666c_6565;
 /// The version that this program reads and writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-const MIGRATIONS: &[&str] = &[TABLES, INDEXES, PARKED];
+const MIGRATIONS: &[&str] = &[TABLES, INDEXES_AND_PARKED];
 
 const TABLES: &str = "
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -32,8 +32,9 @@ CREATE TABLE sources (seq INTEGER PRIMARY KEY AUTOINCREMENT, hash TEXT NOT NULL 
 CREATE TABLE events (seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, turn INTEGER, run INTEGER, worker TEXT, row TEXT NOT NULL) STRICT;
 ";
 
-/// A start reads what is open, and history is dropped by age: neither may walk through all that is kept.
-const INDEXES: &str = "
+/// Roles can be parked. And a start reads what is open, and history is dropped by age: neither may walk through all that is kept.
+const INDEXES_AND_PARKED: &str = "
+CREATE TABLE parked (role TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT;
 CREATE INDEX turns_open ON turns (id) WHERE state <> 'collected';
 CREATE INDEX turns_old ON turns (at) WHERE state = 'collected';
 CREATE INDEX turns_retries ON turns (prompt_of) WHERE prompt_of <> id;
@@ -41,8 +42,6 @@ CREATE INDEX runs_open ON runs (id) WHERE state <> 'collected';
 CREATE INDEX runs_old ON runs (at) WHERE state = 'collected';
 CREATE INDEX events_of_turn ON events (turn) WHERE turn IS NOT NULL;
 ";
-
-const PARKED: &str = "CREATE TABLE parked (role TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT;";
 
 /// Leads a file of any earlier version to the present one; each version is one transaction.
 pub(super) fn migrate(conn: &Connection, from: i64) -> rusqlite::Result<()> {

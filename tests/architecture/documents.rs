@@ -37,6 +37,23 @@ pub fn workflows(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
+/// Fails where `.ci/run` leaves out one of its steps, or lets one fail without a word.
+pub fn ci_steps(tree: &Tree) -> Vec<Fault> {
+    let Some(file) = tree.file(".ci/run") else {
+        return vec![Fault { path: ".ci/run".to_owned(), line: 1, says: "the script is missing".to_owned() }];
+    };
+    let mut faults = Vec::new();
+    for step in ["set -euo pipefail", "cargo fmt --check", "--all-targets -- -D warnings", "tests/run"] {
+        if !file.text.lines().any(|line| line.trim_end().ends_with(step)) {
+            faults.push(file.fault(1, format!("the step `{step}` is missing")));
+        }
+    }
+    for (n, _) in file.text.lines().enumerate().filter(|(_, line)| line.contains("|| true") || line.contains("|| :")) {
+        faults.push(file.fault(n + 1, "a step that fails makes the whole run fail"));
+    }
+    faults
+}
+
 /// Fails on a dependency that `docs/decisions.md` gives no reason for.
 pub fn dependencies(tree: &Tree) -> Vec<Fault> {
     let Some(manifest) = tree.file("Cargo.toml") else { return Vec::new() };

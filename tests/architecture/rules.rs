@@ -30,15 +30,28 @@ const SPAWNS: &[&[&str]] = &[
     &["thread", "Builder"],
 ];
 
-/// Who may begin one, and why. Everything else gives its future to the daemon.
+/// Who may begin one, which, and why. Everything else gives its future to the daemon. `&[]` means any.
 const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
     ("src/daemon", &[], "it owns every task: names it, supervises it, joins it at shutdown"),
-    ("src/charter", &["thread"], "a generation's VM lives on a thread of its own and ends with its handle"),
-    ("src/store", &["thread"], "SQLite blocks: one writer thread, joined when the store is dropped"),
+    (
+        "src/charter",
+        &["thread::spawn", "thread::Builder"],
+        "a generation's VM has a thread, which ends with its handle",
+    ),
+    (
+        "src/store",
+        &["thread::spawn", "thread::Builder"],
+        "SQLite blocks: one writer thread, joined when the store goes",
+    ),
+    ("src/launch/pane_exec", &["thread::Builder"], "a process of its own without a runtime; it joins its threads"),
+    ("src/door/server", &["task::JoinSet", "JoinSet::new"], "the accept loop owns its connections and outlives them"),
+    ("src/charter/reload", &["task::spawn_blocking"], "reading a tree of files blocks; it is awaited on the spot"),
+    ("src/door/peer", &["task::spawn_blocking"], "asking the kernel blocks; the answer is awaited on the spot"),
 ];
 
 /// What the pure rules must never touch: the world comes in as an input and goes out as an effect.
 const IMPURE: &[&[&str]] = &[
+    &["tokio"],
     &["std", "fs"],
     &["std", "net"],
     &["std", "env"],
@@ -53,7 +66,6 @@ const IMPURE: &[&[&str]] = &[
     &["SystemTime", "now"],
     &["time", "Instant"],
     &["time", "SystemTime"],
-    &["tokio"],
     &["mlua"],
     &["axum"],
     &["rusqlite"],
@@ -202,11 +214,10 @@ pub fn spawns(tree: &Tree) -> Vec<Fault> {
     for file in tree.rust("src/") {
         for path in paths(&file.product_code()) {
             let Some(how) = SPAWNS.iter().find(|how| path.holds(how)) else { continue };
-            let allowed = SPAWNS_ALLOWED
-                .iter()
-                .any(|(begin, only, _why)| in_room(&file.path, begin) && (only.is_empty() || only.contains(&how[0])));
+            let how = how.join("::");
+            let may = |only: &[&str]| only.is_empty() || only.contains(&how.as_str());
+            let allowed = SPAWNS_ALLOWED.iter().any(|(room, only, _why)| in_room(&file.path, room) && may(only));
             if !allowed {
-                let how = how.join("::");
                 faults.push(file.fault(path.line, format!("`{how}`: tasks and threads are begun by the daemon only")));
             }
         }

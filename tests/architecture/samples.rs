@@ -139,6 +139,9 @@ const BAD: &[Sample] = &[
         files: &[(".github/workflows/ci.yml", "  - run: bash .ci/run\n  - uses: some/cache@v1\n")],
         expect: "only checks out",
     },
+    Sample { rule: "ci_steps", files: &[], expect: "the script is missing" },
+    Sample { rule: "ci_steps", files: &[(".ci/run", "cargo fmt --check\n")], expect: "`tests/run` is missing" },
+    Sample { rule: "ci_steps", files: &[(".ci/run", "tests/run || true\n")], expect: "makes the whole run fail" },
     Sample {
         rule: "dependencies",
         files: &[("Cargo.toml", "[dependencies]\nleft-pad = \"1\"\n"), ("docs/decisions.md", "left-pad")],
@@ -161,6 +164,7 @@ const GOOD: &[(&str, &str)] = &[
     ("Cargo.toml", "[lints.rust]\nunsafe_code = \"forbid\"\n[dependencies]\nserde = \"1\"\n"),
     (".gitea/workflows/ci.yaml", "steps:\n  - uses: actions/checkout@v4\n  - run: bash .ci/run\n"),
     (".github/workflows/ci.yml", "steps:\n  - uses: actions/checkout@v4\n  - run: .ci/run\n"),
+    (".ci/run", "set -euo pipefail\ncargo fmt --check\ncargo clippy --all-targets -- -D warnings\ntests/run\n"),
     ("docs/ARCHITECTURE.md", "`fleet/` `config/` `engine/` `store/` `daemon/` `cli/`"),
     ("docs/decisions.md", "`serde` reads; a/work/tree is no machine's path"),
     ("src/lib.rs", "pub mod fleet; pub mod config;\npub mod engine;\npub mod store;\npub mod daemon;\npub mod cli;"),

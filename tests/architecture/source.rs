@@ -132,11 +132,11 @@ fn raw_end(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// Returns stripped code without the items that are compiled for tests only.
 pub fn without_tests(code: &str) -> String {
-    const MARK: &str = "#[cfg(test)]";
+    const MARKS: [&str; 2] = ["#[cfg(test)]", "#[cfg(all(test,"];
     let mut out = code.as_bytes().to_vec();
     let mut from = 0;
-    while let Some(found) = code[from..].find(MARK).map(|n| from + n) {
-        let end = item_end(code.as_bytes(), found + MARK.len());
+    while let Some(found) = MARKS.iter().filter_map(|mark| code[from..].find(mark)).min().map(|n| from + n) {
+        let end = item_end(code.as_bytes(), found + MARKS[0].len());
         out[found..end].iter_mut().filter(|b| **b != b'\n').for_each(|b| *b = b' ');
         from = end;
     }
@@ -295,8 +295,7 @@ mod tests {
 
     #[test]
     fn what_is_compiled_for_tests_only_goes() {
-        let code =
-            "fn a() {}\n#[cfg(test)]\nmod tests {\n  fn b() { c() }\n}\nfn d() {}\n#[cfg(test)]\nmod e;\nfn f() {}";
+        let code = "fn a() {}\n#[cfg(all(test, unix))]\nmod tests {\n  fn b() { c() }\n}\nfn d() {}\n#[cfg(test)]\nmod e;\nfn f() {}";
         let left = without_tests(code);
         assert!(left.contains("fn a") && left.contains("fn d") && left.contains("fn f"), "{left}");
         assert!(!left.contains("fn b") && !left.contains("mod e"), "{left}");

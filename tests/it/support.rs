@@ -94,7 +94,10 @@ impl House {
     /// Starts the daemon, or returns why it would not.
     pub fn try_start(&self) -> Result<Daemon, Refused> {
         let (state, charter) = (self.state(), self.charter());
-        let mut command = self.fleetd(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut command = self.fleetd(&["serve"]);
+        if !self.args.iter().any(|arg| arg == "--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
         command.arg("--state").arg(state).arg("--charter").arg(charter).args(&self.args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());

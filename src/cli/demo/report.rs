@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::verdict::{Finding, Missing, Receipt, Verdict};
 use super::walk::LeftOut;
+use crate::cli::look::{Look, one_line};
 use crate::fleet::time::Span;
 
 /// So many receipts are shown one by one; the others are in `--json`.
@@ -35,19 +36,10 @@ pub struct Report {
     pub wall: Span,
 }
 
-/// How a report is drawn.
-#[derive(Clone, Copy, Debug)]
-pub struct Look {
-    /// Columns.
-    pub width: usize,
-    /// Whether colours are wanted.
-    pub colour: bool,
-}
-
 impl Report {
     /// Returns the report for people.
-    pub fn text(&self, look: Look) -> String {
-        let mut page = Page { look, text: String::new() };
+    pub fn text(&self, look: &Look) -> String {
+        let mut page = Page { look: *look, text: String::new() };
         self.head(&mut page);
         self.findings(&mut page);
         self.sums(&mut page);
@@ -186,18 +178,18 @@ struct Page {
 
 impl Page {
     fn line(&mut self, line: &str) {
-        self.text.push_str(&truncate_str(line, self.look.width, "…"));
+        self.text.push_str(&truncate_str(line, self.look.width, self.look.cut()));
         self.text.push('\n');
     }
 
     fn faint(&mut self, line: &str) {
-        let line = self.paint(Style::new().dim(), line);
+        let line = self.look.dim(line);
         self.line(&line);
     }
 
     fn title(&mut self, line: &str) {
         self.text.push('\n');
-        let line = self.paint(Style::new().bold(), line);
+        let line = self.look.bold(line);
         // Titles carry figures and are wrapped by the terminal rather than cut.
         self.text.push_str(&line);
         self.text.push('\n');
@@ -209,8 +201,8 @@ impl Page {
             "medium" => Style::new().yellow(),
             _ => Style::new().dim(),
         };
-        let severity = self.paint(style, &format!("{:<6}", finding.severity));
-        let what = plain(&finding.what);
+        let severity = self.look.paint(style, &format!("{:<6}", finding.severity));
+        let what = one_line(&finding.what, self.look.width, &self.look);
         if measure_text_width(place) <= column && self.look.width >= column + 30 {
             let place = pad_str(place, column, console::Alignment::Left, None);
             self.line(&format!("  {severity}  {place}  {what}"));
@@ -221,10 +213,10 @@ impl Page {
     }
 
     fn missing(&mut self, missing: &Missing) {
-        let error = self.paint(Style::new().red(), &missing.error);
+        let error = self.look.paint(Style::new().red(), &missing.error);
         let mut line = format!("  {} part {}: {error}", missing.role, missing.part);
         if let Some(why) = &missing.why {
-            let _ = write!(line, ", {}", plain(why));
+            let _ = write!(line, ", {}", one_line(why, self.look.width, &self.look));
         }
         if missing.on_purpose {
             line.push_str(" (on purpose)");
@@ -235,7 +227,7 @@ impl Page {
         self.line(&line);
         let said = missing.stderr.as_deref().unwrap_or("").trim_end();
         if let Some(last) = said.lines().last() {
-            self.faint(&format!("    {}", plain(last)));
+            self.faint(&format!("    {}", one_line(last, self.look.width, &self.look)));
         }
     }
 
@@ -245,7 +237,7 @@ impl Page {
             "replied" => Style::new().green(),
             _ => Style::new().red(),
         };
-        let outcome = self.paint(style, outcome);
+        let outcome = self.look.paint(style, outcome);
         let part = receipt.part.map_or("-".to_owned(), |part| part.to_string());
         self.line(&format!(
             "  {:<5} {:<11} {part:>4} {:>8} {:>8}  {outcome}",
@@ -254,10 +246,6 @@ impl Page {
             seconds(receipt.wait()),
             seconds(receipt.work()),
         ));
-    }
-
-    fn paint(&self, style: Style, text: &str) -> String {
-        style.force_styling(self.look.colour).apply_to(text).to_string()
     }
 }
 
@@ -271,14 +259,10 @@ fn seconds(span: Span) -> String {
     format!("{:.2} s", span.0 as f64 / 1000.0)
 }
 
-/// Returns a worker's text without anything that a terminal would obey.
-fn plain(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::look::tests::plain;
 
     fn report() -> Report {
         let verdict = json!({
@@ -312,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_report_reads_from_the_worst_to_the_clocks() {
-        let text = report().text(Look { width: 100, colour: false });
+        let text = report().text(&plain(100));
         insta::assert_snapshot!(text, @r"
         40 files in 2 parts, 2 turns: partial
         1 of 9 errands brought nothing back
@@ -320,7 +304,7 @@ mod tests {
 
         The worst 2 of 31 findings
           high    src/a.rs:7      long function: f has 180 lines
-          low     odd\nname.py:1  note: TODO  [2Jsay
+          low     odd\nname.py:1  note: TODO \u{1b}[2Jsay
 
         Who looked for what
           w-size       40 files read     31 findings, 2 could not be read
@@ -340,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_cuts_words_but_never_a_place() {
-        let text = report().text(Look { width: 30, colour: false });
+        let text = report().text(&plain(30));
         assert!(text.contains("src/a.rs:7\n"), "{text}");
         assert!(text.contains("odd\\nname.py:1\n"), "{text}");
         let wide = text.lines().filter(|line| measure_text_width(line) > 30);
@@ -349,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_workers_text_cannot_move_the_cursor() {
-        let text = report().text(Look { width: 100, colour: false });
+        let text = report().text(&plain(100));
         assert!(!text.contains('\u{1b}'));
     }
 
@@ -367,7 +351,7 @@ mod tests {
         let mut empty = report();
         empty.verdict = Verdict::default();
         empty.files = 0;
-        let text = empty.text(Look { width: 80, colour: false });
+        let text = empty.text(&plain(80));
         assert!(text.contains("Nothing found") && !text.contains("Receipts"));
     }
 }

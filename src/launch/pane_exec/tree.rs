@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 
 use super::wake::Wake;
 use crate::launch::process::{ProcessId, descendants};
@@ -33,7 +33,7 @@ impl Tree {
     /// Buries whoever is dead, and returns how the main process ended, if it did.
     pub(super) fn reap(&mut self) -> Option<WaitStatus> {
         loop {
-            match waitpid(None, WaitOptions::NOHANG) {
+            match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if self.is_main(pid) => self.status = Some(status),
                 Ok(Some(_)) => {}
                 Ok(None) => return self.status,
