@@ -1,6 +1,7 @@
 //! `fleetd init`: a first configuration and charter. It never writes over a file that is there, so it can be run as
 //! often as one likes.
 
+use std::borrow::Cow;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use serde::Serialize;
 
 use super::exit::{Exit, Failure};
 use super::terminal::Terminal;
+use crate::charter;
 use crate::daemon::DEFAULT_CHARTER;
 
 pub const EXAMPLES: &str = "\
@@ -21,6 +23,8 @@ Examples:
 const CONFIG: &str = include_str!("init/fleetd.toml");
 const EDITOR: &str = include_str!("init/luarc.json");
 const CHARTER: &str = "charters/default";
+/// What an editor needs to know the verbs of a charter; `.luarc.json` names its folder.
+const META: &str = "charters/meta/fleet.lua";
 
 /// What `init` is told.
 #[derive(Args, Debug)]
@@ -46,7 +50,7 @@ pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
     let mut done = Done { dry_run: args.dry_run, ..Done::default() };
     for (name, text) in files() {
         let path = args.dir.join(&name);
-        let is_new = if args.dry_run { is_free(&path)? } else { write_new(&path, text)? };
+        let is_new = if args.dry_run { is_free(&path)? } else { write_new(&path, &text)? };
         if is_new { done.written.push(path) } else { done.kept.push(path) }
     }
     if terminal.json {
@@ -65,9 +69,10 @@ pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
 }
 
 /// Returns everything that is written, by its path.
-fn files() -> Vec<(String, &'static str)> {
-    let charter = DEFAULT_CHARTER.iter().map(|(name, text)| (format!("{CHARTER}/{name}"), *text));
-    [("fleetd.toml".to_string(), CONFIG), (".luarc.json".to_string(), EDITOR)].into_iter().chain(charter).collect()
+fn files() -> Vec<(String, Cow<'static, str>)> {
+    let own = [("fleetd.toml", CONFIG.into()), (".luarc.json", EDITOR.into()), (META, charter::meta().into())];
+    let own = own.into_iter().map(|(name, text)| (name.to_string(), text));
+    own.chain(DEFAULT_CHARTER.iter().map(|(name, text)| (format!("{CHARTER}/{name}"), (*text).into()))).collect()
 }
 
 /// Tells whether nothing stands at the path, not even a link to nowhere.
