@@ -31,7 +31,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use crate::engine::ports::{Boxed, CharterStatus, Clock, Journal, Policy};
-use crate::fleet::ids::RunId;
+use crate::fleet::events::{Action, FleetEvent};
+use crate::fleet::ids::{RecipeName, RunId};
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{RunEffect, RunInput};
 use crate::fleet::team::{Generation, Routed, Task, Team, TeamLoad};
@@ -55,6 +56,8 @@ pub enum Upward {
     Run(RunInput),
     /// For the engine: a new generation is in force.
     Team(Arc<Team>),
+    /// For the engine: a handler answered an event.
+    Act(Action),
 }
 
 /// How the load of the team is asked for when a run's send leaves the address to the rubrics.
@@ -153,23 +156,6 @@ impl Charter {
     pub fn team(&self) -> Arc<Team> {
         self.inner.current().map_or_else(Arc::default, |loaded| Arc::clone(&loaded.team))
     }
-
-    /// Calls the handlers of an event and returns what they want done.
-    pub async fn event(&self, event: &str, payload: serde_json::Value) -> Vec<Handled> {
-        let Some(current) = self.inner.current() else {
-            return Vec::new();
-        };
-        let (reply, answer) = oneshot::channel();
-        current.give(Job::Event {
-            event: event.to_owned(),
-            payload,
-            reply,
-        });
-        match tokio::time::timeout(ROUTE_WAIT, answer).await {
-            Ok(Ok(handled)) => handled,
-            _ => Vec::new(),
-        }
-    }
 }
 
 impl Policy for Charter {
@@ -178,8 +164,32 @@ impl Policy for Charter {
         Box::pin(async move { inner.route(task, team).await })
     }
 
+    fn check_job(&self, recipe: &RecipeName, job: &serde_json::Value) -> Result<(), Refusal> {
+        let team = self.team();
+        match team.recipes.get(recipe) {
+            Some(spec) => check_job(spec, job),
+            None => Err(Refusal::unknown("recipe", recipe.as_str(), team.recipes.keys().map(|name| name.as_str()))),
+        }
+    }
+
     fn run(&self, order: RunEffect) {
         self.inner.order(Order::Run(order));
+    }
+
+    fn event(&self, event: FleetEvent) {
+        let Some(current) = self.inner.current() else { return };
+        let Ok(payload) = serde_json::to_value(&event) else { return };
+        let inner = Arc::clone(&self.inner);
+        let reply = Box::new(move |handled: Vec<Handled>| {
+            for one in handled {
+                match one.action() {
+                    Ok(Some(action)) => inner.up(Upward::Act(action)),
+                    Ok(None) => {}
+                    Err(error) => tracing::warn!(at = one.at, error, "a handler of the charter failed"),
+                }
+            }
+        });
+        current.give(Job::Event { event: event.word().to_owned(), payload, reply });
     }
 
     fn status(&self) -> CharterStatus {

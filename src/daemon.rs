@@ -4,8 +4,13 @@
 
 mod clock;
 mod couriers;
+mod embedded;
+mod limits;
 mod serve;
+mod settings;
 mod signals;
 mod tasks;
 
-pub use serve::{Opened, ServeError, Settings, serve};
+pub use embedded::DEFAULT_CHARTER;
+pub use serve::{Opened, ServeError, serve};
+pub use settings::{Charter, Settings};

@@ -5,6 +5,8 @@
 //! room reports what happened, the fleet decides what it means.
 
 pub mod env;
+pub mod exec;
 pub mod pane_exec;
+pub mod plan;
 pub mod process;
 pub mod turn_dir;

@@ -4,6 +4,8 @@
 
 pub mod charter;
 pub mod cli;
+pub mod config;
+pub mod daemon;
 pub mod door;
 pub mod engine;
 pub mod fleet;

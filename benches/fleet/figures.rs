@@ -86,7 +86,7 @@ fn send_rate(url: &str) -> f64 {
                 let mut connection = Connection::open(url);
                 for _ in 0..EACH {
                     let (status, body) = connection.post("/v1/send", SEND);
-                    assert_eq!(status, 200, "{body}");
+                    assert_eq!(status, 202, "{body}");
                 }
             });
         }

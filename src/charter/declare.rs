@@ -196,6 +196,7 @@ impl Registry {
             roles: self.roles.iter().map(|(r, _)| (r.name.clone(), r.clone())).collect(),
             recipes: self.recipes.iter().map(|(r, _, _)| (r.name.clone(), r.clone())).collect(),
             rubrics: self.rubrics.iter().map(|rubric| rubric.name.clone()).collect(),
+            handlers: self.handlers.iter().map(|handler| handler.name.clone()).collect(),
         }
     }
 }

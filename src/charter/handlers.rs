@@ -7,6 +7,7 @@ use super::json;
 use super::meter::Allowance;
 use super::spec::kind;
 use super::world::World;
+use crate::fleet::events::Action;
 
 /// What a handler may want done.
 const ACTIONS: &[&str] = &["tell_leader", "stop_worker", "park_role", "retry_turn"];
@@ -18,6 +19,17 @@ pub struct Handled {
     pub at: String,
     /// Nothing, one action with its fields, or the handler's error.
     pub said: Result<Option<Value>, String>,
+}
+
+impl Handled {
+    /// Returns the action that the handler wants, if any; the error says which field of it is wrong.
+    pub fn action(&self) -> Result<Option<Action>, String> {
+        match &self.said {
+            Ok(Some(value)) => serde_json::from_value(value.clone()).map(Some).map_err(|error| error.to_string()),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error.clone()),
+        }
+    }
 }
 
 /// Calls every handler of an event.

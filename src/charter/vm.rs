@@ -56,7 +56,7 @@ pub(super) enum Job {
         /// What handlers are given.
         payload: Value,
         /// Where their answers go.
-        reply: oneshot::Sender<Vec<Handled>>,
+        reply: Box<dyn FnOnce(Vec<Handled>) + Send>,
     },
 }
 
@@ -214,7 +214,7 @@ fn take(world: &World, runs: &mut Runs, job: Job, tell: &mut dyn FnMut(RunInput)
             payload,
             reply,
         } => {
-            let _ = reply.send(handlers::call(world, &event, &payload));
+            reply(handlers::call(world, &event, &payload));
         }
     }
 }

@@ -4,7 +4,6 @@
 //! touched; the doors open last, so that nobody is answered by half a fleet.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::clock::SteadyClock;
+use super::settings::Settings;
 use super::tasks::Tasks;
 use crate::charter::{self, Charter, CharterErrors};
 use crate::door;
@@ -19,7 +19,7 @@ use crate::engine::ports::{Clock, Journal, JournalError};
 use crate::engine::{self, Handle, Ports};
 use crate::fleet::team::{Generation, TeamLoad};
 use crate::fleet::time::Span;
-use crate::fleet::{Fleet, Limits};
+use crate::fleet::Fleet;
 use crate::launch;
 use crate::store::{StateDir, Store, StoreError};
 
@@ -34,25 +34,6 @@ const POLL: Duration = Duration::from_secs(5);
 
 /// How long open requests may take to end at a shutdown.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// What a daemon is started with; checked before.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Where the doors listen.
-    pub listen: SocketAddr,
-    /// The state directory.
-    pub state: PathBuf,
-    /// The charter directory.
-    pub charter: PathBuf,
-    /// Programs that a profile may start; empty = whatever it names.
-    pub executables: Vec<String>,
-    /// Bounds of the fleet.
-    pub limits: Limits,
-    /// How long collected turns and runs are kept.
-    pub retention: Span,
-    /// How long a shutdown waits for open turns.
-    pub drain: Span,
-}
 
 /// What is known once the doors are open.
 #[derive(Clone, Debug)]
@@ -84,6 +65,9 @@ pub enum ServeError {
     /// The named charter is not there.
     #[error("{0}")]
     Charter(CharterErrors),
+    /// The charter inside the program could not be written where it is read.
+    #[error("the built-in charter cannot be written into the state directory: {0}")]
+    BuiltIn(std::io::Error),
     /// Signals cannot be heard.
     #[error("cannot listen for signals: {0}")]
     Signals(std::io::Error),
@@ -114,10 +98,8 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let mut signals = super::signals::Signals::hear().map_err(ServeError::Signals)?;
     let state = StateDir::take(&settings.state)?;
     let listener = door::server::Listener::bind(settings.listen).await.map_err(ServeError::Listen)?;
-    let turns = state.turns();
-    let announced = state.announce(&listener.local().to_string());
-    let store = Store::open(state)?;
-    announced?;
+    let store = Store::open(&state)?;
+    super::limits::raise_open_files();
     let journal: Arc<dyn Journal> = store.clone();
     let clock: Arc<dyn Clock> = Arc::new(SteadyClock::start());
 
@@ -130,8 +112,8 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let mut tasks = Tasks::default();
     let engine_handle: Arc<OnceLock<Handle>> = Arc::default();
     let (charter, told, charter_tasks) = Charter::open(charter::Options {
-        dir: settings.charter.clone(),
-        state: settings.state.clone(),
+        dir: settings.charter.directory(state.path()).map_err(ServeError::BuiltIn)?,
+        state: state.path().to_path_buf(),
         last: (last.number > 0).then_some(last),
         journal: journal.clone(),
         clock: clock.clone(),
@@ -143,7 +125,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
 
     let (sightings, seen) = mpsc::channel(SIGHTINGS);
     let (launchers, launch_task) = launch::exec::Exec::new(launch::exec::Options {
-        turns,
+        turns: state.turns(),
         executables: settings.executables.clone(),
         journal: journal.clone(),
         sightings,
@@ -164,7 +146,8 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
 
     let stop = CancellationToken::new();
     let listen = listener.local();
-    let router = door::router(handle.clone());
+    state.announce(&listen.to_string())?;
+    let router = door::rest::Door::new(handle.clone(), stop.clone()).router();
     tasks.spawn("doors", listener.serve(router, stop.clone(), GRACE));
     let status = handle.policy().status();
     opened(&Opened { listen, charter: status, degraded: handle.degraded(), adopted, resumed });

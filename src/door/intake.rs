@@ -34,6 +34,11 @@ pub struct Json<T>(pub T);
 #[derive(Debug)]
 pub struct Query<T>(pub T);
 
+/// What a request carries that takes no fields.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
 impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Refused;
 

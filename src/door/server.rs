@@ -33,6 +33,7 @@ const REST: Duration = Duration::from_millis(50);
 pub struct Listener {
     socket: TcpListener,
     local: SocketAddr,
+    patience: Duration,
 }
 
 impl Listener {
@@ -41,12 +42,18 @@ impl Listener {
         let said = |e: io::Error| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}"));
         let socket = TcpListener::bind(address).await.map_err(said)?;
         let local = socket.local_addr().map_err(said)?;
-        Ok(Self { socket, local })
+        Ok(Self { socket, local, patience: HEAD })
     }
 
     /// Returns the address that was bound, with the real port.
     pub fn local(&self) -> SocketAddr {
         self.local
+    }
+
+    /// Changes how long the head of a request may take, and how long an idle connection is kept (30 s).
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Serves until `stop`, then lets open requests end within `grace` and cuts what is left.
@@ -67,9 +74,9 @@ impl Listener {
                         let Ok(local) = stream.local_addr() else { continue };
                         let conn = Conn::new(local, peer, resolver.clone());
                         let watcher = graceful.watcher();
-                        let router = router.clone();
+                        let (router, patience) = (router.clone(), self.patience);
                         tasks.spawn(async move {
-                            connection(stream, conn, router, watcher).await;
+                            connection(stream, conn, router, watcher, patience).await;
                         });
                     }
                     Err(error) => {
@@ -88,7 +95,7 @@ impl Listener {
 }
 
 /// One connection, from its first byte to its end. When the client goes away the handler is dropped with it.
-async fn connection(stream: TcpStream, conn: Conn, router: Router, watcher: Watcher) {
+async fn connection(stream: TcpStream, conn: Conn, router: Router, watcher: Watcher, patience: Duration) {
     let service = tower::service_fn(move |request: Request<_>| {
         let mut request: Request<_> = request;
         request.extensions_mut().insert(ConnectInfo(conn.clone()));
@@ -97,7 +104,7 @@ async fn connection(stream: TcpStream, conn: Conn, router: Router, watcher: Watc
     // Small answers to waiting callers must not wait for more to send; a socket that refuses is already closed.
     let _ = stream.set_nodelay(true);
     let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience);
     let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     if let Err(error) = watcher.watch(served.into_owned()).await {
         tracing::debug!(%error, "a connection broke off");

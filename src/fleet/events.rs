@@ -72,14 +72,20 @@ impl FleetEvent {
     }
 }
 
-/// What a handler may answer: exactly one of a fixed list.
+/// What a handler may answer: exactly one of a fixed list, such as `{ action = "stop_worker", worker = "w-1" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
     /// Lay a notice into the leader's mailbox, and into the operator's.
-    TellLeader(String),
+    TellLeader {
+        /// The notice.
+        text: String,
+    },
     /// Stop a worker after its present turn.
-    StopWorker(WorkerName),
+    StopWorker {
+        /// The worker.
+        worker: WorkerName,
+    },
     /// Hand out nothing for a role for some time.
     ParkRole {
         /// The role.
@@ -88,7 +94,10 @@ pub enum Action {
         r#for: Span,
     },
     /// Send a settled turn again as a new one; only what timed out or was lost, and only once.
-    RetryTurn(TurnId),
+    RetryTurn {
+        /// The turn.
+        turn: TurnId,
+    },
 }
 
 /// Actions of one minute at most; a handler that answers its own effects would go round for ever.
@@ -127,10 +136,10 @@ impl Fleet {
             return;
         }
         match action {
-            Action::TellLeader(text) => self.notice(cx, text),
-            Action::StopWorker(worker) => self.stop_worker(cx, &worker, false, "stopped by the charter"),
+            Action::TellLeader { text } => self.notice(cx, text),
+            Action::StopWorker { worker } => self.stop_worker(cx, &worker, false, "stopped by the charter"),
             Action::ParkRole { role, r#for } => self.park(cx, role, cx.now + r#for),
-            Action::RetryTurn(turn) => self.retry_turn(cx, turn),
+            Action::RetryTurn { turn } => self.retry_turn(cx, turn),
         }
     }
 

@@ -18,6 +18,8 @@ use super::error::StoreError;
 const STORE: &str = "fleet.db";
 const LOCK: &str = "lock";
 const TURNS: &str = "turns";
+/// What the command line reads to find the daemon; there only while one listens.
+const DAEMON: &str = "daemon.json";
 
 /// The state directory, held by this process as long as one clone lives.
 #[derive(Clone, Debug)]
@@ -66,10 +68,12 @@ impl StateDir {
         self.path.join(TURNS)
     }
 
-    /// Writes where the daemon listens, so that the command line finds it.
+    /// Writes where the daemon listens: into the lock, for a second daemon's refusal, and into `daemon.json`, where
+    /// the command line looks for it.
     pub fn announce(&self, listen: &str) -> Result<(), StoreError> {
         let holder = Holder { listen: Some(listen.into()), ..Holder::this_process() };
-        self.lock.write(&holder).map_err(|error| StoreError::of_dir(&self.path, &error))
+        let written = self.lock.write(&holder).and_then(|()| self.lock.tell(&holder));
+        written.map_err(|error| StoreError::of_dir(&self.path, &error))
     }
 
     /// Returns who says that it holds a directory. It may have died since: only talking to it shows that it lives.
@@ -87,7 +91,10 @@ impl Holder {
 }
 
 #[derive(Debug)]
-struct Lock(File);
+struct Lock {
+    file: File,
+    told: PathBuf,
+}
 
 impl Lock {
     fn take(dir: &Path) -> Result<Lock, StoreError> {
@@ -109,8 +116,9 @@ impl Lock {
             }
             Err(errno) => return Err(failed(&errno.into())),
         }
-        let lock = Lock(file);
-        lock.write(&Holder::this_process()).map_err(|error| failed(&error))?;
+        let lock = Lock { file, told: dir.join(DAEMON) };
+        // What a killed daemon left would send the command line to an address that may now be another program's.
+        lock.untell().and_then(|()| lock.write(&Holder::this_process())).map_err(|error| failed(&error))?;
         Ok(lock)
     }
 
@@ -119,16 +127,31 @@ impl Lock {
     fn write(&self, holder: &Holder) -> std::io::Result<()> {
         let mut text = serde_json::to_string(holder)?;
         text.push('\n');
-        self.0.write_all_at(text.as_bytes(), 0)?;
-        self.0.set_len(text.len() as u64)
+        self.file.write_all_at(text.as_bytes(), 0)?;
+        self.file.set_len(text.len() as u64)
+    }
+
+    /// Written aside and renamed: a reader sees all of it or nothing.
+    fn tell(&self, holder: &Holder) -> std::io::Result<()> {
+        let aside = self.told.with_extension("json.new");
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+        file.write_all(serde_json::to_string(holder)?.as_bytes())?;
+        fs::rename(&aside, &self.told)
+    }
+
+    fn untell(&self) -> std::io::Result<()> {
+        match fs::remove_file(&self.told) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
         // A name in a lock that nobody holds would only mislead; the lock itself goes with the file.
-        if let Err(error) = self.0.set_len(0).and_then(|()| (&self.0).flush()) {
-            tracing::debug!(%error, "the lock file was not emptied");
+        if let Err(error) = self.untell().and_then(|()| self.file.set_len(0)) {
+            tracing::debug!(%error, "the name of this daemon stays in its state directory");
         }
     }
 }
@@ -160,7 +183,7 @@ fn check(dir: &Path) -> Result<(), StoreError> {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    let is_ours = |name: &str| name == LOCK || name == TURNS || name.starts_with(STORE);
+    let is_ours = |name: &str| name == LOCK || name == TURNS || name.starts_with(STORE) || name.starts_with(DAEMON);
     let names = fs::read_dir(dir).map_err(|error| StoreError::of_dir(dir, &error))?;
     let holds_others = names.flatten().any(|entry| !entry.file_name().to_str().is_some_and(is_ours));
     if holds_others {

@@ -1,6 +1,8 @@
 //! The integration tests: one binary, one module a part.
 
+mod charter;
 mod demo_scripts;
+mod door;
 mod kill;
 mod live;
 mod pane_exec;

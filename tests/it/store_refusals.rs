@@ -58,8 +58,13 @@ fn a_second_daemon_is_refused_with_the_pid_and_address_of_the_first() {
     let holder = StateDir::holder(place.dir.path()).unwrap();
     assert_eq!((holder.pid, holder.listen.as_deref()), (me, Some("127.0.0.1:7717")));
     assert_eq!(holder.start.is_some(), Path::new("/proc/self/stat").exists());
+    let told = place.dir.path().join("daemon.json");
+    let text = fs::read_to_string(&told).unwrap();
+    assert_eq!(serde_json::from_str::<Holder>(&text).unwrap(), holder);
+    assert_eq!(mode(&told), 0o600);
 
     drop(state);
+    assert!(!told.exists());
     assert_eq!(StateDir::holder(place.dir.path()), None, "nobody is named once it is free");
     StateDir::take(place.dir.path()).unwrap();
 }
@@ -77,8 +82,11 @@ fn the_store_keeps_the_directory_locked_as_long_as_it_lives() {
 fn a_lock_file_of_a_dead_daemon_is_no_lock() {
     let place = Place::new();
     let left = Holder { pid: 1, start: Some(1), listen: Some("127.0.0.1:1".into()) };
-    fs::write(place.dir.path().join("lock"), serde_json::to_string(&left).unwrap()).unwrap();
-    place.open();
+    for file in ["lock", "daemon.json"] {
+        fs::write(place.dir.path().join(file), serde_json::to_string(&left).unwrap()).unwrap();
+    }
+    let _store = place.open();
+    assert!(!place.dir.path().join("daemon.json").exists(), "nobody is sent to a dead daemon's address");
 }
 
 #[test]

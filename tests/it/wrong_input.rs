@@ -157,7 +157,8 @@ fn open_to_all(path: &std::path::Path) {
 fn hosts_and_origins_of_others_are_refused() {
     let daemon = House::new(&[("team.lua", TEAM)]).start();
     for (header, value) in [("host", "evil.example"), ("origin", "https://evil.example")] {
-        let answer = crate::support::agent().get(format!("{}/v1/list", daemon.url)).header(header, value).call().unwrap();
+        let answer =
+            crate::support::agent().get(format!("{}/v1/list", daemon.url)).header(header, value).call().unwrap();
         assert_eq!(answer.status().as_u16(), 403, "{header}");
     }
     let proxied = crate::support::agent().get(format!("{}/v1/list", daemon.url));

@@ -84,7 +84,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[allow(dead_code)]
+    #[expect(dead_code, reason = "only its shape is read")]
     struct Sample {
         prompt: String,
         #[serde(default)]
@@ -97,7 +97,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[allow(dead_code)]
+    #[expect(dead_code, reason = "only its shape is read")]
     struct Inner {
         ids: Vec<u32>,
     }

@@ -11,7 +11,7 @@ use super::Door;
 
 /// How the daemon does.
 #[derive(Debug, Serialize)]
-struct Health {
+pub(super) struct Health {
     /// It answers.
     live: bool,
     /// It takes work.
@@ -26,19 +26,25 @@ struct Health {
 
 /// 200 while it takes work (also degraded, with the reasons), 503 when it does not.
 pub(super) async fn healthz(State(door): State<Door>) -> Response {
-    let closing = door.closing.is_cancelled();
-    // Only the first line of a reason: what follows may quote a source file.
-    let first = |reason: String| reason.lines().next().unwrap_or_default().to_owned();
-    let shutting_down = closing.then(|| "fleetd is shutting down".to_owned());
-    let health = Health {
-        live: true,
-        ready: !closing,
-        degraded: shutting_down.into_iter().chain(door.engine.degraded().into_iter().map(first)).collect(),
-        generation: door.engine.fleet().team().map_or(0, |team| team.generation.number),
-        version: env!("CARGO_PKG_VERSION"),
-    };
+    let health = door.health();
     let status = if health.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Out(health)).into_response()
+}
+
+impl Door {
+    /// Returns how the daemon does.
+    pub(super) fn health(&self) -> Health {
+        let closing = self.closing.is_cancelled().then(|| "fleetd is shutting down".to_owned());
+        // Only the first line of a reason: what follows may quote a source file.
+        let first = |reason: String| reason.lines().next().unwrap_or_default().to_owned();
+        Health {
+            live: true,
+            ready: closing.is_none(),
+            degraded: closing.into_iter().chain(self.engine.degraded().into_iter().map(first)).collect(),
+            generation: self.engine.fleet().team().map_or(0, |team| team.generation.number),
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
 }
 
 /// The metrics as Prometheus text.

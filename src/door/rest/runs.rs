@@ -1,14 +1,15 @@
 //! Recipes and their runs: `run`, `runs`, `recipes`.
 
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
 use serde::{Deserialize, Serialize};
 
-use super::super::intake::{Json, Query};
+use super::super::intake::{Json, Nothing, Query};
 use super::super::refused::Refused;
 use super::Door;
+use super::turns::{WAIT, WaitQuery, known};
 use crate::engine::requests::RunRequest;
 use crate::fleet::caller::Caller;
 use crate::fleet::refusal::Refusal;
@@ -57,6 +58,26 @@ pub(super) async fn runs(
     }
     let runs = door.engine.runs(&caller, query.limit).await?;
     Ok(Out(Runs { runs }).into_response())
+}
+
+/// One run in full, as by `status`.
+pub(super) async fn one(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.run_detail(&caller, known(&id)?).await?).into_response())
+}
+
+/// Waits for a run to end or to ask.
+pub(super) async fn one_wait(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(query): Query<WaitQuery>,
+) -> Result<Response, Refused> {
+    door.wait_run(&caller, known(&id)?, query.wait.unwrap_or(WAIT)).await
 }
 
 /// The recipes of the charter in force.

@@ -1,22 +1,26 @@
 //! Messages and their turns: `/message`, `send`, `reply`, `cancel`, `status`.
 
-use axum::extract::State;
+use std::str::FromStr;
+
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::super::intake::{Json, Query, wait};
+use super::super::intake::{Json, Nothing, Query, wait};
 use super::super::refused::Refused;
 use super::Door;
+use super::health::Health;
 use crate::engine::requests::{ReplyRequest, RunWaited, SendRequest, Waited};
 use crate::fleet::caller::Caller;
 use crate::fleet::ids::{RunId, TurnId, WorkerName};
 use crate::fleet::refusal::Refusal;
 use crate::fleet::time::Span;
+use crate::fleet::view::Roster;
 
-/// How long `POST /message` waits unless told otherwise.
-const MESSAGE_WAIT: Span = Span::minutes(10);
+/// How long a call that is there to wait does so unless told otherwise.
+pub(super) const WAIT: Span = Span::minutes(10);
 
 /// A turn or a run to be ended; exactly one is given.
 #[derive(Debug, Deserialize)]
@@ -42,13 +46,29 @@ pub(super) struct StatusQuery {
     wait: Option<Span>,
 }
 
+/// Everybody, and how the daemon does.
+#[derive(Debug, Serialize)]
+struct Everything {
+    #[serde(flatten)]
+    roster: Roster,
+    health: Health,
+}
+
+/// How long to wait.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WaitQuery {
+    #[serde(default, deserialize_with = "wait")]
+    pub wait: Option<Span>,
+}
+
 /// Sends and waits for the reply: 200 with the envelope, 202 if it asks or the wait is over.
 pub(super) async fn message(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
     Json(request): Json<SendRequest>,
 ) -> Result<Response, Refused> {
-    let wait = request.wait.unwrap_or(MESSAGE_WAIT);
+    let wait = request.wait.unwrap_or(WAIT);
     let turn = door.engine.send(&caller, request).await?.turn.id;
     door.wait_turn(&caller, turn, wait).await
 }
@@ -101,10 +121,38 @@ pub(super) async fn status(
         (None, Some(run), None, None) => Ok(Out(door.engine.run_detail(&caller, run).await?).into_response()),
         (None, Some(run), None, Some(wait)) => door.wait_run(&caller, run, wait).await,
         (None, None, Some(name), None) => door.worker(&caller, &name),
-        (None, None, None, None) => Ok(Out(door.engine.roster(&caller)?).into_response()),
+        (None, None, None, None) => {
+            let (roster, health) = (door.engine.roster(&caller)?, door.health());
+            Ok(Out(Everything { roster, health }).into_response())
+        }
         (_, _, _, Some(_)) => Err(Refusal::invalid("'wait' needs exactly one of 'turn' and 'run'").into()),
         _ => Err(Refusal::invalid("give one of 'turn', 'run' and 'worker', or none").into()),
     }
+}
+
+/// One turn in full, as by `status`.
+pub(super) async fn turn(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.trace(&caller, known(&id)?).await?).into_response())
+}
+
+/// Waits for a turn as `/message` does.
+pub(super) async fn turn_wait(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(query): Query<WaitQuery>,
+) -> Result<Response, Refused> {
+    door.wait_turn(&caller, known(&id)?, query.wait.unwrap_or(WAIT)).await
+}
+
+/// Reads an id of a path; the error says which form it has.
+pub(super) fn known<T: FromStr<Err = String>>(id: &str) -> Result<T, Refused> {
+    id.parse().map_err(|wrong: String| Refusal::invalid(wrong).into())
 }
 
 impl Door {
