@@ -8,6 +8,7 @@ mod calls;
 mod change;
 mod dispatch;
 pub mod envelope;
+pub mod events;
 pub mod ids;
 pub mod input;
 pub mod mail;

@@ -178,6 +178,7 @@ impl Actor {
         match effect {
             Effect::Work(order) => self.parts.launchers.carry_out(order),
             Effect::Run(order) => self.parts.policy.run(order),
+            Effect::Event(event) => self.parts.policy.event(event),
         }
     }
 }

@@ -337,7 +337,7 @@ impl Handle {
             turn: Some(turn.id),
             run: None,
             state: word_of(&turn.state),
-            waits: fleet.why_it_waits(turn),
+            waits: fleet.why_it_waits(turn, self.now()),
             questions: questions.iter().map(|question| fleet.view_question(question)).collect(),
         }
     }

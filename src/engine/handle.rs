@@ -12,6 +12,7 @@ use super::actor::{Actor, Message, Parts};
 use super::ports::{Clock, Journal, Launchers, Policy};
 use crate::fleet::Fleet;
 use crate::fleet::caller::Caller;
+use crate::fleet::events::Action;
 use crate::fleet::ids::{Ticket, WorkerName};
 use crate::fleet::input::{Answer, Call, Input, Sighting};
 use crate::fleet::refusal::{Refusal, RefusalKind};
@@ -82,6 +83,11 @@ impl Handle {
         self.published.borrow().clone()
     }
 
+    /// Returns the fleet as it is after each commit to come.
+    pub fn watch(&self) -> watch::Receiver<Arc<Fleet>> {
+        self.published.clone()
+    }
+
     /// Returns the present moment.
     pub fn now(&self) -> Time {
         self.clock.now()
@@ -114,23 +120,14 @@ impl Handle {
         self.input(Input::Team(team)).await;
     }
 
-    /// Tells the engine what a run's code reached. A send without an address is given to the rubrics first.
-    pub async fn run_input(&self, mut input: RunInput) {
-        if let RunInput::Step { run, request, .. } = &mut input
-            && let crate::fleet::run::StepRequest::Send(send) = &mut **request
-            && send.to.is_none()
-        {
-            let from = crate::fleet::caller::Sender::Run(*run);
-            match self.ask_rubrics(&send.prompt, send.kind.as_deref(), &from.to_string(), false).await {
-                Ok(routed) => {
-                    send.to = Some(routed.to);
-                    send.because = Some(routed.because);
-                }
-                // An address that does not exist makes the fleet refuse the step with the valid names.
-                Err(refusal) => send.to = Some(Address::Role(format!("auto ({})", refusal.message).into())),
-            }
-        }
+    /// Tells the engine what a run's code reached; a send's address is found already.
+    pub async fn run_input(&self, input: RunInput) {
         self.input(Input::Run(input)).await;
+    }
+
+    /// Does what a handler of the charter answered to an event.
+    pub async fn act(&self, action: Action) {
+        self.input(Input::Act(action)).await;
     }
 
     /// Stops handing out turns; what runs goes on.

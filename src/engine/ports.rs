@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::fleet::envelope::Envelope;
+use crate::fleet::events::FleetEvent;
 use crate::fleet::ids::{RecipeName, RunId, TurnId};
 use crate::fleet::input::WorkEffect;
 use crate::fleet::record::{Event, Record, Saved};
@@ -80,6 +81,8 @@ pub trait Policy: Send + Sync + 'static {
     fn check_job(&self, recipe: &RecipeName, job: &Value) -> Result<(), Refusal>;
     /// Begins, goes on with or drops a run. Must not block; the run's steps come back as `RunInput`.
     fn run(&self, order: RunEffect);
+    /// Tells the charter's handlers of an event; must not block. What they answer comes back as `Action`.
+    fn event(&self, event: FleetEvent);
     /// Returns the state of the charter.
     fn status(&self) -> CharterStatus;
     /// Reads the charter directory now and loads it if it changed; the error is the refusal of the new files.

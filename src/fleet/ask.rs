@@ -12,7 +12,7 @@ use super::refusal::{Refusal, RefusalKind};
 use super::state::{Cx, Fleet};
 use super::time::Time;
 use super::turn::TurnState;
-use super::waits::{Subject, Wait};
+use super::waits::Subject;
 
 /// Questions of one turn at most; a worker that asks without end would fill the leader's context.
 const MOST_QUESTIONS: usize = 32;
@@ -35,7 +35,7 @@ impl Fleet {
         if question.answer.is_some() {
             return cx.answer(ticket, Ok(Answer::Answered(question)));
         }
-        self.wait(ticket, Wait { subject: Subject::Question(question.id), mail: None }, until);
+        self.wait(ticket, Subject::Question(question.id), None, until);
     }
 
     fn open_question(

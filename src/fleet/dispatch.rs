@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use super::events::FleetEvent;
 use super::ids::{ProfileName, RoleName, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Effect, WorkEffect};
 use super::record::{Event, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::state::{Cx, Fleet};
 use super::team::{Address, Team};
-use super::timers::Timer;
 use super::turn::TurnState;
-use super::waits::{Subject, Wait};
+use super::waits::Subject;
 use super::worker::{Worker, WorkerState};
 
 impl Fleet {
@@ -32,6 +32,9 @@ impl Fleet {
     /// Returns the next turn of a role together with the worker that takes it, starting one if the role may grow.
     fn next_pair(&mut self, cx: &mut Cx, team: &Arc<Team>, role: &RoleName) -> Option<(TurnId, WorkerName)> {
         let spec = team.roles.get(role)?;
+        if self.parked.contains_key(role) {
+            return None;
+        }
         let busy = self.of_role(role).filter(|worker| worker.is_occupied()).count();
         if busy >= spec.max_busy as usize {
             return None;
@@ -62,7 +65,7 @@ impl Fleet {
             Address::Worker(name) => self.workers.get(name).is_some_and(|worker| worker.is_free()),
             Address::Role(_) => self.of_role(&role).any(|worker| worker.is_free()) || self.may_grow(team, &role),
         };
-        !self.draining && busy < spec.max_busy as usize && someone
+        !self.draining && !self.parked.contains_key(&role) && busy < spec.max_busy as usize && someone
     }
 
     /// Returns whether a role may start one more worker by itself.
@@ -153,8 +156,9 @@ impl Fleet {
     pub(super) fn tell_worker_or_wait(&mut self, cx: &mut Cx, ticket: Ticket, worker: &Arc<Worker>) {
         match worker.state {
             WorkerState::Starting => {
-                let until = cx.now + self.limits.key_ttl; // the launcher's ready_timeout ends it long before
-                self.wait(ticket, Wait { subject: Subject::Worker(worker.name.clone()), mail: None }, until);
+                // The launcher's ready_timeout ends it long before.
+                let until = cx.now + self.limits.key_ttl;
+                self.wait(ticket, Subject::Worker(worker.name.clone()), None, until);
             }
             _ => cx.answer(ticket, Ok(Answer::Worker(worker.clone()))),
         }
@@ -174,9 +178,8 @@ impl Fleet {
             self.end_worker(cx, &worker.name, "drained");
         } else if self.is_surplus(&worker) {
             self.retire(cx, name, "no longer in the charter's plan");
-        } else if worker.elastic {
-            let ttl = worker.profile.idle_ttl.unwrap_or(self.limits.idle_ttl);
-            self.at(cx.now + ttl, Timer::Idle(name.clone()));
+        } else {
+            self.time_idle(&worker);
         }
     }
 
@@ -231,6 +234,8 @@ impl Fleet {
         self.workers.remove(name);
         cx.record(Record::WorkerGone(name.clone()));
         self.worker_event(cx, name, format!("gone: {why}"));
+        let event = || FleetEvent::WorkerGone { worker: name.clone(), role: worker.role.clone(), why: why.into() };
+        self.tell(cx, event, "worker_gone");
         for ticket in self.end_waits(&Subject::Worker(name.clone())) {
             cx.answer(ticket, Err(Refusal::new(RefusalKind::PeerUnreachable, format!("worker {name} is gone: {why}"))));
         }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::caller::Caller;
 use super::envelope::{Envelope, Finish};
+use super::events::{Action, FleetEvent};
 use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId, WorkerName};
 use super::mail::{Message, Question};
 use super::record::Record;
@@ -36,6 +37,8 @@ pub enum Input {
     Team(Arc<Team>),
     /// A run's code reached a step or its end.
     Run(RunInput),
+    /// A handler of the charter answered an event.
+    Act(Action),
     /// Time has passed.
     Tick,
     /// The daemon is shutting down: hand out nothing more.
@@ -216,6 +219,8 @@ pub enum Effect {
     Work(WorkEffect),
     /// For the executor of runs.
     Run(RunEffect),
+    /// For the charter's handlers.
+    Event(FleetEvent),
 }
 
 /// An order to a launcher. Each is idempotent: it may be given again after a restart.

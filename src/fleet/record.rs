@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::caller::Sender;
 use super::envelope::Envelope;
-use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
+use super::ids::{Key, MessageId, QuestionId, RoleName, RunId, StepPath, TurnId, WorkerName};
 use super::mail::{Message, Question};
 use super::run::{Run, Step};
 use super::time::Time;
@@ -58,6 +58,8 @@ pub enum Record {
     KeyGone(Sender, Key),
     /// A note of the charter.
     Note(Arc<str>, Arc<Value>),
+    /// A role that is parked until a moment, or no longer.
+    Parked(RoleName, Option<Time>),
     /// Something that happened; never read back by the fleet.
     Event(Event),
 }
@@ -130,4 +132,6 @@ pub struct Saved {
     pub keys: Vec<KeyUse>,
     /// Notes of the charter.
     pub notes: Vec<(Arc<str>, Arc<Value>)>,
+    /// Roles that are parked, and until when.
+    pub parked: Vec<(RoleName, Time)>,
 }

@@ -16,13 +16,9 @@ impl Fleet {
         fleet.next = saved.next.max(1);
         for worker in saved.workers {
             if worker.state != WorkerState::Gone {
-                let idle = worker.since + worker.profile.idle_ttl.unwrap_or(fleet.limits.idle_ttl);
-                match (worker.elastic && worker.is_free(), &worker.state, worker.turn) {
-                    (true, _, _) => fleet.at(idle, Timer::Idle(worker.name.clone())),
-                    (_, WorkerState::Clearing | WorkerState::Draining, Some(turn)) => {
-                        fleet.at(worker.since + fleet.limits.grace, Timer::Grace(worker.name.clone(), turn));
-                    }
-                    _ => {}
+                fleet.time_idle(&worker);
+                if let (WorkerState::Clearing | WorkerState::Draining, Some(turn)) = (&worker.state, worker.turn) {
+                    fleet.at(worker.since + fleet.limits.grace, Timer::Grace(worker.name.clone(), turn));
                 }
                 fleet.workers.insert(worker.name.clone(), Arc::new(worker));
             }
@@ -62,6 +58,10 @@ impl Fleet {
         }
         fleet.questions = saved.questions.into_iter().map(|question| (question.id, Arc::new(question))).collect();
         fleet.notes = saved.notes.into_iter().collect();
+        for (role, until) in saved.parked {
+            fleet.at(until, Timer::Unpark(role.clone()));
+            fleet.parked.insert(role, until);
+        }
         fleet.requeue();
         fleet
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::caller::Sender;
 use super::envelope::{Envelope, Finish};
+use super::events::FleetEvent;
 use super::ids::{RunId, StepPath, TurnId};
 use super::input::Effect;
 use super::mail::{About, Asker};
@@ -59,8 +60,9 @@ impl Fleet {
 
     fn begin_step(&mut self, cx: &mut Cx, mut step: Step, request: StepRequest) -> Result<(), Refusal> {
         let (run, path) = (step.run, step.path.clone());
-        let of_run = (run, StepPath::from(""))..(RunId(run.0 + 1), StepPath::from(""));
-        if self.steps.range(of_run).count() >= self.limits.max_steps {
+        let row = self.runs.get(&run);
+        let begun = row.map_or(0, |run| run.finished_steps + (run.sent - run.settled));
+        if begun >= self.limits.max_steps as u64 {
             let message = format!("the run has {} steps, which is the most", self.limits.max_steps);
             return Err(Refusal::new(RefusalKind::QueueFull, message));
         }
@@ -168,20 +170,7 @@ impl Fleet {
         }
         let id = TurnId(self.fresh());
         self.put_step(cx, Step { turn: Some(id), retries: step.retries - 1, ..(*step).clone() });
-        let again = Turn {
-            id,
-            accepted: cx.now,
-            deadline: step.deadline.map(|span| cx.now + span),
-            timeout: None,
-            retry_of: Some(turn.id),
-            generation: self.generation(),
-            state: TurnState::Queued,
-            receipt: Vec::new(),
-            worker: None,
-            outcome: None,
-            why: None,
-            ..turn.clone()
-        };
+        let again = turn.again(id, cx.now, step.deadline, self.generation());
         self.accept(cx, again);
         self.count_turn(cx, at.run, 1, 1);
         true
@@ -225,6 +214,9 @@ impl Fleet {
     pub(super) fn end_run(&mut self, cx: &mut Cx, id: RunId, end: RunEnd, from_outside: bool) {
         let Some(run) = self.runs.get(&id).filter(|run| run.outcome.is_none()).cloned() else { return };
         let mut run = (*run).clone();
+        if let Some(at) = run.deadline {
+            self.timers.remove(&(at, Timer::RunDeadline(id)));
+        }
         run.outcome = Some(end.outcome);
         run.why = end.why;
         run.ended = Some(cx.now);
@@ -264,6 +256,11 @@ impl Fleet {
         cx.event(Event { at: cx.now, turn: None, run: Some(id), worker: None, what });
         let about = About::Run(id);
         self.put_message(cx, super::mail::Message { id: message, to: run.owner, at: cx.now, about, shown: false });
+        let event =
+            |outcome| FleetEvent::RunEnded { run: id, recipe: run.recipe.clone(), outcome, why: run.why.clone() };
+        if let Some(outcome) = run.outcome {
+            self.tell(cx, || event(outcome), "run_ended");
+        }
         if self.tell_run_ended(cx, &run) {
             self.show(cx, run.owner, Some(message));
         } else {

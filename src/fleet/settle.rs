@@ -48,6 +48,11 @@ impl Fleet {
         if turn.state == TurnState::Queued {
             self.unqueue(&turn);
         }
+        for (at, timer) in [(turn.deadline, Timer::Deadline(id)), (turn.timeout, Timer::Timeout(id))] {
+            if let Some(at) = at {
+                self.timers.remove(&(at, timer));
+            }
+        }
         for question in std::mem::take(&mut turn.questions) {
             self.withdraw_question(cx, question, "its turn has ended");
         }
@@ -62,6 +67,7 @@ impl Fleet {
         if matches!(finish.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Lost) {
             self.note_failure(cx, &turn);
         }
+        self.tell_turn_settled(cx, &turn, finish.outcome);
         if turn.step.is_some() {
             return self.settle_step_turn(cx, turn, finish);
         }

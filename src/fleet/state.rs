@@ -74,6 +74,9 @@ pub struct Fleet {
     pub(super) waits: OrdMap<Ticket, Wait>,
     pub(super) watched: OrdSet<(Subject, Ticket)>,
     pub(super) timers: OrdSet<(Time, Timer)>,
+    pub(super) idle_timed: OrdSet<WorkerName>,
+    pub(super) parked: OrdMap<RoleName, Time>,
+    pub(super) acted: Vector<Time>,
     pub(super) failures: Vector<(Time, RoleName)>,
     pub(super) draining: bool,
 }
@@ -122,6 +125,9 @@ impl Fleet {
             waits: OrdMap::new(),
             watched: OrdSet::new(),
             timers: OrdSet::new(),
+            idle_timed: OrdSet::new(),
+            parked: OrdMap::new(),
+            acted: Vector::new(),
             failures: Vector::new(),
             draining: false,
         }
@@ -138,6 +144,7 @@ impl Fleet {
             Input::Seen(sighting) => self.seen(&mut cx, sighting),
             Input::Team(team) => self.take_team(&mut cx, team),
             Input::Run(input) => self.run_input(&mut cx, input),
+            Input::Act(action) => self.act(&mut cx, action),
             Input::Tick => {}
             Input::Drain => self.draining = true,
         }

@@ -2,7 +2,7 @@
 //!
 //! The charter room builds a `Team` and the fleet applies it as a difference. No Lua here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,9 @@ pub struct Team {
     pub recipes: BTreeMap<RecipeName, RecipeSpec>,
     /// The rubrics' reasons, in the order in which they are asked.
     pub rubrics: Vec<String>,
+    /// Events that have a handler, by the words of `FleetEvent`.
+    #[serde(default)]
+    pub handlers: BTreeSet<String>,
 }
 
 /// How to start a worker.

@@ -1,18 +1,20 @@
-//! What happens by itself when time passes. A timer is a hint: it is checked against the rows when it fires, so an
-//! outdated one does nothing and none has to be withdrawn.
+//! What happens by itself when time passes.
+//!
+//! A timer is a hint: it is checked against the rows when it fires, so an outdated one does nothing. Those of which
+//! there may be many are withdrawn all the same, to keep the set small.
 
 use std::sync::Arc;
 
 use super::caller::Sender;
 use super::envelope::Finish;
-use super::ids::{Key, MessageId, RunId, StepPath, Ticket, TurnId, WorkerName};
+use super::ids::{Key, MessageId, RoleName, RunId, StepPath, Ticket, TurnId, WorkerName};
 use super::input::{Effect, WorkEffect};
 use super::record::Record;
 use super::run::{RunEnd, RunOutcome};
 use super::state::{Cx, Fleet};
 use super::time::Time;
 use super::turn::Outcome;
-use super::worker::WorkerState;
+use super::worker::Worker;
 
 /// One thing that is due at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +33,8 @@ pub enum Timer {
     Idle(WorkerName),
     /// An interrupted worker should be idle by now.
     Grace(WorkerName, TurnId),
+    /// A parked role may go on.
+    Unpark(RoleName),
     /// A key is too old.
     Key(Sender, Key),
     /// A reply that was shown and never acknowledged is too old.
@@ -40,6 +44,17 @@ pub enum Timer {
 impl Fleet {
     pub(super) fn at(&mut self, time: Time, timer: Timer) {
         self.timers.insert((time, timer));
+    }
+
+    /// Times an idle worker that started by itself; one timer a worker, however often it works meanwhile.
+    pub(super) fn time_idle(&mut self, worker: &Worker) {
+        if worker.elastic && worker.is_free() && self.idle_timed.insert(worker.name.clone()).is_none() {
+            self.at(self.idle_until(worker), Timer::Idle(worker.name.clone()));
+        }
+    }
+
+    fn idle_until(&self, worker: &Worker) -> Time {
+        worker.since + worker.profile.idle_ttl.unwrap_or(self.limits.idle_ttl)
     }
 
     pub(super) fn fire_timers(&mut self, cx: &mut Cx) {
@@ -80,23 +95,25 @@ impl Fleet {
                 self.end_run(cx, id, end, true);
             }
             Timer::Idle(name) => {
-                let Some(worker) = self.workers.get(&name).cloned() else { return };
-                let due = worker.since + worker.profile.idle_ttl.unwrap_or(self.limits.idle_ttl);
-                if worker.elastic && worker.is_free() {
-                    if due <= cx.now {
-                        self.retire(cx, &name, "idle for its idle_ttl");
-                    } else {
-                        self.at(due, Timer::Idle(name));
-                    }
+                self.idle_timed.remove(&name);
+                let Some(worker) = self.workers.get(&name).filter(|worker| worker.elastic && worker.is_free()).cloned()
+                else {
+                    return;
+                };
+                match self.idle_until(&worker) <= cx.now {
+                    true => self.retire(cx, &name, "idle for its idle_ttl"),
+                    false => self.time_idle(&worker),
                 }
             }
             Timer::Grace(name, turn) => {
                 let Some(worker) = self.workers.get(&name) else { return };
-                if worker.state == WorkerState::Clearing && worker.turn == Some(turn) {
+                let over = self.turns.get(&turn).is_none_or(|turn| turn.state.is_settled());
+                if over && worker.turn == Some(turn) {
                     cx.effect(Effect::Work(WorkEffect::Stop(Arc::clone(worker))));
                     self.at(cx.now + self.limits.grace, Timer::Grace(name, turn));
                 }
             }
+            Timer::Unpark(role) => self.unpark(cx, role),
             Timer::Key(sender, key) => {
                 let ttl = self.limits.key_ttl;
                 if self.keys.get(&(sender, key.clone())).is_some_and(|used| used.at + ttl <= cx.now) {

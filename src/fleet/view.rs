@@ -165,7 +165,7 @@ impl Fleet {
     /// Returns a turn as people are shown it.
     pub fn view_turn(&self, turn: &Turn, now: Time) -> TurnView {
         TurnView {
-            waits: self.why_it_waits(turn),
+            waits: self.why_it_waits(turn, now),
             ahead: (turn.state == TurnState::Queued)
                 .then(|| self.role_of(&turn.to).ok().and_then(|role| self.queues.get(&role)))
                 .flatten()
@@ -176,15 +176,15 @@ impl Fleet {
     }
 
     /// Returns why a turn is not going on.
-    pub fn why_it_waits(&self, turn: &Turn) -> Option<String> {
+    pub fn why_it_waits(&self, turn: &Turn, now: Time) -> Option<String> {
         match turn.state {
             TurnState::Asking => Some("asks a question".to_string()),
-            TurnState::Queued => Some(self.why_queued(turn)),
+            TurnState::Queued => Some(self.why_queued(turn, now)),
             _ => None,
         }
     }
 
-    fn why_queued(&self, turn: &Turn) -> String {
+    fn why_queued(&self, turn: &Turn, now: Time) -> String {
         if self.draining {
             return "draining: fleetd is shutting down".to_string();
         }
@@ -201,6 +201,9 @@ impl Fleet {
                 Some(other) => format!("busy: {name} has turn {other}"),
                 None => format!("{}: {name}", worker.state.word()),
             };
+        }
+        if let Some(until) = self.parked.get(&role) {
+            return format!("parked: '{role}' goes on in {}", until.since(now));
         }
         let busy = self.of_role(&role).filter(|worker| worker.is_occupied()).count();
         if busy >= spec.max_busy as usize {

@@ -35,18 +35,26 @@ pub(super) struct Wait {
     pub subject: Subject,
     /// For mail: what was seen already, and how many at most.
     pub mail: Option<(Option<MessageId>, usize)>,
+    pub until: Time,
 }
 
 impl Fleet {
-    pub(super) fn wait(&mut self, ticket: Ticket, wait: Wait, until: Time) {
-        self.watched.insert((wait.subject.clone(), ticket));
-        self.waits.insert(ticket, wait);
+    pub(super) fn wait(
+        &mut self,
+        ticket: Ticket,
+        subject: Subject,
+        mail: Option<(Option<MessageId>, usize)>,
+        until: Time,
+    ) {
+        self.watched.insert((subject.clone(), ticket));
+        self.waits.insert(ticket, Wait { subject, mail, until });
         self.at(until, Timer::Wait(ticket));
     }
 
     pub(super) fn leave(&mut self, ticket: Ticket) {
         if let Some(wait) = self.waits.remove(&ticket) {
             self.watched.remove(&(wait.subject, ticket));
+            self.timers.remove(&(wait.until, Timer::Wait(ticket)));
         }
     }
 
@@ -98,7 +106,7 @@ impl Fleet {
             let answer = self.open_turn(id);
             cx.answer(ticket, Ok(answer));
         } else {
-            self.wait(ticket, Wait { subject: Subject::Turn(id), mail: None }, until);
+            self.wait(ticket, Subject::Turn(id), None, until);
         }
     }
 
@@ -114,7 +122,7 @@ impl Fleet {
             let answer = self.open_run(id);
             cx.answer(ticket, Ok(answer));
         } else {
-            self.wait(ticket, Wait { subject: Subject::Run(id), mail: None }, until);
+            self.wait(ticket, Subject::Run(id), None, until);
         }
     }
 

@@ -1,0 +1,86 @@
+//! A daemon to measure: private state, private charter, a free port.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+const TEAM: &str = r#"
+fleet.profile("signal", { launcher = "exec", command = { "sh", "-c", "echo > \"$FIFO\"" }, env = { FIFO = "FIFOPATH" } })
+fleet.profile("true", { launcher = "exec", command = { "true" } })
+fleet.profile("sleep", { launcher = "exec", command = { "sleep", "600" } })
+fleet.role("w-signal", { profiles = { "signal" }, max_busy = 4, max_waiting = 100 })
+fleet.role("w-true", { profiles = { "true" }, max_busy = 4, max_waiting = 100 })
+fleet.role("w-sleep", { profiles = { "sleep" }, max_busy = 1, max_waiting = 200000 })
+fleet.route("bulk", function(task, team)
+  if task.kind == "bulk" and team.roles["w-true"].free > 0 then
+    return { role = "w-true", because = "bulk work and a worker is free" }
+  end
+end)
+fleet.route("otherwise", function() return { role = "w-signal", because = "no rubric said otherwise" } end)
+"#;
+
+/// A running daemon, ended when dropped.
+pub struct Daemon {
+    child: Child,
+    pub dir: TempDir,
+    pub url: String,
+    /// From exec to the line that says it listens.
+    pub ready: Duration,
+}
+
+impl Daemon {
+    /// Starts one.
+    pub fn start() -> Daemon {
+        let dir = TempDir::new().expect("a directory");
+        let charter = dir.path().join("charter");
+        std::fs::create_dir(&charter).expect("a directory");
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .expect("a fifo");
+        let team = TEAM.replace("FIFOPATH", fifo.to_str().expect("plain"));
+        std::fs::write(charter.join("team.lua"), team).expect("a charter");
+        let begun = Instant::now();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fleetd"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--state"])
+            .arg(dir.path().join("state"))
+            .arg("--charter")
+            .arg(&charter)
+            .env("RUST_LOG", "error")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the daemon starts");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let url = lines
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.split_once("listens on ")?.1.split_whitespace().next()?.to_string()))
+            .expect("it says where it listens");
+        Daemon { child, dir, url, ready: begun.elapsed() }
+    }
+
+    /// Returns its resident memory in MB.
+    pub fn resident(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it lives");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("every process has it");
+        line.split_whitespace().nth(1).and_then(|kb| kb.parse::<f64>().ok()).expect("a number") / 1024.0
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // The sleeping worker would outlive the daemon, as it should.
+        let stop = r#"{"worker":"w-sleep-1","kill":true}"#;
+        crate::http::Connection::open(&self.url).post("/v1/stop", stop);
+        let pid = rustix::process::Pid::from_raw(self.child.id() as i32).expect("a pid");
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,65 @@
+//! The smallest HTTP client that serves: one request at a time on one kept connection, so that the client costs little.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+/// One kept connection.
+pub struct Connection {
+    stream: BufReader<TcpStream>,
+    host: String,
+}
+
+impl Connection {
+    /// Connects to `http://host:port`.
+    pub fn open(url: &str) -> Connection {
+        let host = url.trim_start_matches("http://").trim_end_matches('/').to_string();
+        let stream = TcpStream::connect(&host).expect("the daemon listens");
+        stream.set_nodelay(true).expect("a socket option");
+        Connection { stream: BufReader::new(stream), host }
+    }
+
+    /// Posts JSON and returns status and body.
+    pub fn post(&mut self, path: &str, body: &str) -> (u16, String) {
+        self.send_post(path, body);
+        self.receive()
+    }
+
+    /// Gets a path.
+    pub fn get(&mut self, path: &str) -> (u16, String) {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", self.host);
+        self.stream.get_mut().write_all(head.as_bytes()).expect("the daemon reads");
+        self.receive()
+    }
+
+    /// Posts JSON without waiting for the answer.
+    pub fn send_post(&mut self, path: &str, body: &str) {
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.host,
+            body.len()
+        );
+        self.stream.get_mut().write_all(request.as_bytes()).expect("the daemon reads");
+    }
+
+    /// Reads one answer.
+    pub fn receive(&mut self) -> (u16, String) {
+        let mut line = String::new();
+        self.stream.read_line(&mut line).expect("an answer");
+        let status = line.split(' ').nth(1).and_then(|word| word.parse().ok()).expect("a status line");
+        let mut length = 0;
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line).expect("headers");
+            let header = line.trim().to_ascii_lowercase();
+            if header.is_empty() {
+                break;
+            }
+            if let Some(value) = header.strip_prefix("content-length:") {
+                length = value.trim().parse().expect("a length");
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body).expect("a body");
+        (status, String::from_utf8_lossy(&body).into_owned())
+    }
+}

@@ -1,0 +1,24 @@
+//! What fleetd costs, each figure beside the physical limit measured in the same run.
+//!
+//! `cargo bench` prints a table of ratios; `docs/performance.md` keeps the last one. Nothing here is asserted: a slow
+//! machine is no failure.
+
+mod daemon;
+mod figures;
+mod held;
+mod http;
+mod table;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        // The caller of ten thousand messages must be another process, or its memory would be counted too.
+        ["held", url, count] => held::hold(url, count.parse().expect("a number")),
+        _ => {
+            let mut table = table::Table::default();
+            figures::measure(&mut table);
+            held::measure(&mut table);
+            println!("{table}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The printed table: a figure, its limit, and the ratio of the two.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Rows in the order in which they were measured.
+#[derive(Default)]
+pub struct Table(Vec<Row>);
+
+struct Row {
+    what: String,
+    figure: String,
+    limit: String,
+    ratio: Option<f64>,
+}
+
+impl Table {
+    /// Adds a time beside the time that it cannot fall below.
+    pub fn time(&mut self, what: &str, figure: Duration, limit: &str, floor: Duration) {
+        self.0.push(Row {
+            what: what.into(),
+            figure: micros(figure),
+            limit: format!("{} ({limit})", micros(floor)),
+            ratio: Some(figure.as_secs_f64() / floor.as_secs_f64()),
+        });
+    }
+
+    /// Adds a rate beside the rate that it cannot exceed.
+    pub fn rate(&mut self, what: &str, figure: f64, limit: &str, ceiling: f64) {
+        self.0.push(Row {
+            what: what.into(),
+            figure: format!("{figure:.0}/s"),
+            limit: format!("{ceiling:.0}/s ({limit})"),
+            ratio: Some(figure / ceiling),
+        });
+    }
+
+    /// Adds a figure beside its bar.
+    pub fn plain(&mut self, what: &str, figure: String, bar: &str) {
+        self.0.push(Row { what: what.into(), figure, limit: bar.into(), ratio: None });
+    }
+}
+
+fn micros(time: Duration) -> String {
+    match time.as_micros() {
+        us if us < 10_000 => format!("{us} µs"),
+        us => format!("{:.1} ms", us as f64 / 1e3),
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "| what | measured | beside | ratio |")?;
+        writeln!(f, "| --- | --- | --- | --- |")?;
+        for row in &self.0 {
+            let ratio = row.ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
+            writeln!(f, "| {} | {} | {} | {ratio} |", row.what, row.figure, row.limit)?;
+        }
+        Ok(())
+    }
+}

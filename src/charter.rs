@@ -1,0 +1,251 @@
+//! Floor 2: the charter. Reads a directory of Lua, keeps the newest good generation in force, asks its rubrics, and
+//! executes recipes durably. All of Lua stays behind this room.
+//!
+//! No SQL, no HTTP, no processes here, and no import of another room of this floor.
+
+mod check;
+mod courier;
+mod declare;
+mod describe;
+mod error;
+mod handlers;
+mod json;
+mod meter;
+mod native;
+mod reload;
+mod rubric;
+mod runs;
+mod schema;
+mod sources;
+mod spec;
+mod steps;
+pub mod testing;
+mod vm;
+mod world;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+
+use crate::engine::ports::{Boxed, CharterStatus, Clock, Journal, Policy};
+use crate::fleet::events::{Action, FleetEvent};
+use crate::fleet::ids::{RecipeName, RunId};
+use crate::fleet::refusal::{Refusal, RefusalKind};
+use crate::fleet::run::{RunEffect, RunInput};
+use crate::fleet::team::{Generation, Routed, Task, Team, TeamLoad};
+use courier::Order;
+pub use error::{CharterError, CharterErrors};
+pub use handlers::Handled;
+pub use schema::check_job;
+pub use sources::Sources;
+use vm::{Job, Loaded};
+
+/// How long a rubric may keep its asker waiting, queue and all.
+const ROUTE_WAIT: Duration = Duration::from_secs(2);
+
+/// What the charter tells the daemon.
+///
+/// The channel has no bound of its own: it holds at most one message per open step of a run, one per run, and one per
+/// accepted load.
+#[derive(Clone, Debug)]
+pub enum Upward {
+    /// For the engine: a run's code reached a step or its end.
+    Run(RunInput),
+    /// For the engine: a new generation is in force.
+    Team(Arc<Team>),
+    /// For the engine: a handler answered an event.
+    Act(Action),
+}
+
+/// How the load of the team is asked for when a run's send leaves the address to the rubrics.
+pub type Load = Arc<dyn Fn() -> TeamLoad + Send + Sync>;
+
+/// Where a charter lives and what it works with.
+pub struct Options {
+    /// The directory of Lua files.
+    pub dir: PathBuf,
+    /// The state directory, for the copy of the last good files.
+    pub state: PathBuf,
+    /// The generation that was in force last, if the store knows one.
+    pub last: Option<Generation>,
+    /// Where runs and sources are kept.
+    pub journal: Arc<dyn Journal>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// How the team stands.
+    pub load: Load,
+    /// How often the directory is looked at without any hint that it changed.
+    pub poll: Duration,
+}
+
+/// The charter in force; a cheap handle.
+#[derive(Clone)]
+pub struct Charter {
+    inner: Arc<Inner>,
+}
+
+/// The tasks of a charter; the daemon spawns each and ends them by dropping.
+pub struct Tasks {
+    /// Brings orders to the runs.
+    pub down: Boxed<()>,
+    /// Brings what runs reached to the engine.
+    pub up: Boxed<()>,
+    /// Reloads when files change.
+    pub watch: Boxed<()>,
+    /// Replaces a VM that is stuck.
+    pub watchdog: Boxed<()>,
+}
+
+struct Inner {
+    dir: PathBuf,
+    state: PathBuf,
+    journal: Arc<dyn Journal>,
+    clock: Arc<dyn Clock>,
+    load: Load,
+    current: Mutex<Option<Arc<Loaded>>>,
+    status: Mutex<CharterStatus>,
+    ended: Mutex<Vec<RunId>>,
+    orders: UnboundedSender<Order>,
+    inputs: UnboundedSender<RunInput>,
+    upward: UnboundedSender<Upward>,
+    reloading: tokio::sync::Mutex<reload::Memory>,
+}
+
+impl Charter {
+    /// Reads the charter and puts it in force; a broken one leaves the last good copy in force, or nothing.
+    ///
+    /// Fails only when the directory cannot be read at all.
+    pub async fn open(
+        options: Options,
+    ) -> Result<(Charter, UnboundedReceiver<Upward>, Tasks), CharterErrors> {
+        let (orders, order_inbox) = unbounded_channel();
+        let (inputs, input_inbox) = unbounded_channel();
+        let (upward, told) = unbounded_channel();
+        let inner = Arc::new(Inner {
+            status: Mutex::new(CharterStatus {
+                dir: options.dir.display().to_string(),
+                generation: options.last.clone().unwrap_or_default(),
+                ..CharterStatus::default()
+            }),
+            dir: options.dir,
+            state: options.state,
+            journal: options.journal,
+            clock: options.clock,
+            load: options.load,
+            current: Mutex::new(None),
+            ended: Mutex::new(Vec::new()),
+            orders: orders.clone(),
+            inputs,
+            upward,
+            reloading: tokio::sync::Mutex::new(reload::Memory::new(options.last)),
+        });
+        inner.open().await?;
+        let tasks = Tasks {
+            down: Box::pin(courier::down(Arc::clone(&inner), order_inbox)),
+            up: Box::pin(courier::up(Arc::clone(&inner), input_inbox, orders)),
+            watch: Box::pin(reload::watch(Arc::clone(&inner), options.poll)),
+            watchdog: Box::pin(reload::watchdog(Arc::clone(&inner))),
+        };
+        Ok((Charter { inner }, told, tasks))
+    }
+
+    /// Returns what the charter in force declares; an empty team while there is none.
+    pub fn team(&self) -> Arc<Team> {
+        self.inner.current().map_or_else(Arc::default, |loaded| Arc::clone(&loaded.team))
+    }
+}
+
+impl Policy for Charter {
+    fn route(&self, task: Task, team: TeamLoad) -> Boxed<Result<Routed, Refusal>> {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move { inner.route(task, team).await })
+    }
+
+    fn check_job(&self, recipe: &RecipeName, job: &serde_json::Value) -> Result<(), Refusal> {
+        let team = self.team();
+        match team.recipes.get(recipe) {
+            Some(spec) => check_job(spec, job),
+            None => Err(Refusal::unknown("recipe", recipe.as_str(), team.recipes.keys().map(|name| name.as_str()))),
+        }
+    }
+
+    fn run(&self, order: RunEffect) {
+        self.inner.order(Order::Run(order));
+    }
+
+    fn event(&self, event: FleetEvent) {
+        let Some(current) = self.inner.current() else { return };
+        let Ok(payload) = serde_json::to_value(&event) else { return };
+        let inner = Arc::clone(&self.inner);
+        let reply = Box::new(move |handled: Vec<Handled>| {
+            for one in handled {
+                match one.action() {
+                    Ok(Some(action)) => inner.up(Upward::Act(action)),
+                    Ok(None) => {}
+                    Err(error) => tracing::warn!(at = one.at, error, "a handler of the charter failed"),
+                }
+            }
+        });
+        current.give(Job::Event { event: event.word().to_owned(), payload, reply });
+    }
+
+    fn status(&self) -> CharterStatus {
+        self.inner.status().clone()
+    }
+
+    fn reload(&self) -> Boxed<Result<CharterStatus, Refusal>> {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move {
+            inner.reload(true).await.map_err(Refusal::from)?;
+            let status = inner.status().clone();
+            Ok(status)
+        })
+    }
+}
+
+impl Inner {
+    fn current(&self) -> Option<Arc<Loaded>> {
+        self.current.lock().expect("never poisoned: no code runs under it").clone()
+    }
+
+    fn status(&self) -> MutexGuard<'_, CharterStatus> {
+        self.status.lock().expect("never poisoned: no code runs under it")
+    }
+
+    fn order(&self, order: Order) {
+        // Nobody listens only while the daemon is shutting down.
+        let _ = self.orders.send(order);
+    }
+
+    fn up(&self, message: Upward) {
+        let _ = self.upward.send(message);
+    }
+
+    async fn route(&self, task: Task, team: TeamLoad) -> Result<Routed, Refusal> {
+        let Some(current) = self.current() else {
+            let why = self.status().error.clone().unwrap_or_default();
+            let refusal = Refusal::new(
+                RefusalKind::Unavailable,
+                "there is no charter in force, so nobody can say where this should go",
+            );
+            return Err(refusal.hint(why));
+        };
+        let (reply, answer) = oneshot::channel();
+        current.give(Job::Route { task, team, reply });
+        match tokio::time::timeout(ROUTE_WAIT, answer).await {
+            Ok(Ok(answer)) => {
+                if answer.broken > 0 {
+                    self.status().rubric_errors += answer.broken;
+                }
+                answer.routed
+            }
+            _ => Err(Refusal::new(
+                RefusalKind::Unavailable,
+                "the charter did not answer within 2 s",
+            )),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The cross-checks of a generation: what only shows when all files have been read.
+
+use super::declare::{At, Registry};
+use super::error::CharterError;
+use super::sources::Sources;
+use crate::fleet::refusal::nearest;
+
+/// Returns every mistake that a whole charter has.
+pub(super) fn generation(registry: &Registry, sources: &Sources) -> Vec<CharterError> {
+    let mut errors = Vec::new();
+    let mut wrong = |at: &At, message: String| {
+        errors.push(CharterError::at(sources, &at.file, at.line, message));
+    };
+    let profiles: Vec<&str> = registry.profiles.iter().map(|(p, _)| p.name.as_str()).collect();
+    for (role, at) in &registry.roles {
+        for profile in &role.profiles {
+            if profiles.contains(&profile.as_str()) {
+                continue;
+            }
+            let hint = match nearest(profile.as_str(), profiles.iter().copied()) {
+                Some(near) => format!("did you mean '{near}'? "),
+                None => String::new(),
+            };
+            let valid = match profiles.is_empty() {
+                true => "no profile is declared".to_owned(),
+                false => format!("valid: {}", profiles.join(", ")),
+            };
+            wrong(at, format!("role '{}': there is no profile '{profile}'; {hint}{valid}", role.name));
+        }
+        if role.name.as_str() == "auto" {
+            wrong(at, "a role cannot be called 'auto': that word asks the rubrics".to_owned());
+        }
+        let name = role.name.as_str();
+        if let Some((_, number)) = name.rsplit_once('-')
+            && !number.is_empty()
+            && number.bytes().all(|b| b.is_ascii_digit())
+        {
+            wrong(at, format!("role '{name}' is named like a worker: workers of a role 'x' are called 'x-1', 'x-2'; let it not end in a number"));
+        }
+    }
+    for (profile, at) in &registry.profiles {
+        let used = registry.roles.iter().any(|(role, _)| role.profiles.contains(&profile.name));
+        if !used {
+            wrong(at, format!("profile '{}' is in no role, so that no worker could ever have it", profile.name));
+        }
+    }
+    errors
+}

@@ -1,0 +1,152 @@
+//! How long a script may run: it yields after a slice and is stopped at its limit.
+//!
+//! Time is counted from interrupt to interrupt, and one gap counts 5 ms at most: a machine that takes the processor
+//! away for a while must not make a recipe fail. What never interrupts is the watchdog's matter.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use mlua::{Function, Lua, Thread, VmState};
+
+/// After this long a script lets others run.
+const SLICE: Duration = Duration::from_millis(1);
+/// How much of the time between two interrupts counts at most.
+const GAP: Duration = Duration::from_millis(5);
+
+/// What a piece of script may use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    /// Running time until it is stopped.
+    pub time: Duration,
+    /// What the limit is called when it is passed.
+    pub said: &'static str,
+    /// Whether it may be interrupted for others.
+    pub sliced: bool,
+}
+
+impl Allowance {
+    /// A rubric, an event handler or a scripted worker.
+    pub(super) const RUBRIC: Allowance = Allowance {
+        time: Duration::from_millis(50),
+        said: "ran for more than 50 ms",
+        sliced: false,
+    };
+    /// The load of a generation, all files together.
+    pub(super) const LOAD: Allowance = Allowance {
+        time: Duration::from_millis(500),
+        said: "the charter took more than 500 ms to load",
+        sliced: false,
+    };
+}
+
+/// The clock of one VM; its interrupt reads it.
+pub(super) struct Meter {
+    running: RefCell<Option<Thread>>,
+    allowance: Cell<Allowance>,
+    used: Cell<Duration>,
+    last: Cell<Instant>,
+    began: Cell<Instant>,
+    sliced: Cell<bool>,
+    blown: RefCell<Option<String>>,
+    where_is: RefCell<Option<Function>>,
+    beat: Arc<AtomicU64>,
+}
+
+/// What a piece of script used, and whether it was stopped.
+pub(super) struct Used {
+    /// Running time.
+    pub time: Duration,
+    /// True when it yielded only because its slice was over.
+    pub sliced: bool,
+    /// The error of the limit it passed, with its position.
+    pub blown: Option<String>,
+}
+
+impl Meter {
+    /// Returns a meter that watches everything this VM runs; `beat` counts up while it does.
+    pub(super) fn install(lua: &Lua, beat: Arc<AtomicU64>) -> Rc<Meter> {
+        let now = Instant::now();
+        let meter = Rc::new(Meter {
+            running: RefCell::new(None),
+            allowance: Cell::new(Allowance::LOAD),
+            used: Cell::new(Duration::ZERO),
+            last: Cell::new(now),
+            began: Cell::new(now),
+            sliced: Cell::new(false),
+            blown: RefCell::new(None),
+            where_is: RefCell::new(None),
+            beat,
+        });
+        let inner = Rc::clone(&meter);
+        lua.set_interrupt(move |_| inner.interrupt());
+        meter
+    }
+
+    /// Tells the meter the function that finds where a coroutine stands.
+    pub(super) fn locate_with(&self, where_is: Function) {
+        *self.where_is.borrow_mut() = Some(where_is);
+    }
+
+    /// Begins to count for a coroutine.
+    pub(super) fn begin(&self, thread: &Thread, allowance: Allowance) {
+        let now = Instant::now();
+        *self.running.borrow_mut() = Some(thread.clone());
+        self.allowance.set(allowance);
+        self.used.set(Duration::ZERO);
+        self.last.set(now);
+        self.began.set(now);
+        self.sliced.set(false);
+        *self.blown.borrow_mut() = None;
+    }
+
+    /// Ends counting.
+    pub(super) fn end(&self) -> Used {
+        self.count(Instant::now());
+        self.running.borrow_mut().take();
+        Used {
+            time: self.used.get(),
+            sliced: self.sliced.get(),
+            blown: self.blown.borrow_mut().take(),
+        }
+    }
+
+    fn count(&self, now: Instant) {
+        let gap = now.saturating_duration_since(self.last.replace(now));
+        self.used.set(self.used.get() + gap.min(GAP));
+    }
+
+    fn interrupt(&self) -> mlua::Result<VmState> {
+        let Some(thread) = self.running.borrow().clone() else {
+            return Ok(VmState::Continue);
+        };
+        let now = Instant::now();
+        self.count(now);
+        self.beat.fetch_add(1, Ordering::Relaxed);
+        let allowance = self.allowance.get();
+        if self.used.get() >= allowance.time {
+            // It stays blown: a script that catches the error meets it again at its next instruction.
+            if self.blown.borrow().is_none() {
+                let text = match self.position(thread) {
+                    Some(at) => format!("{at}: {}", allowance.said),
+                    None => allowance.said.to_owned(),
+                };
+                *self.blown.borrow_mut() = Some(text);
+            }
+            let text = self.blown.borrow().clone().unwrap_or_default();
+            return Err(mlua::Error::runtime(text));
+        }
+        if allowance.sliced && now.saturating_duration_since(self.began.get()) >= SLICE {
+            self.sliced.set(true);
+            return Ok(VmState::Yield);
+        }
+        Ok(VmState::Continue)
+    }
+
+    fn position(&self, thread: Thread) -> Option<String> {
+        let where_is = self.where_is.borrow().clone()?;
+        where_is.call::<Option<String>>(thread).ok()?
+    }
+}

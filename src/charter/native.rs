@@ -1,0 +1,196 @@
+//! The functions that the prelude calls: they refuse with nil and a message, so that the prelude can raise the error
+//! at the author's line.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mlua::{Function, Lua, LuaString, Table, Value as LuaValue};
+
+use super::declare::Registry;
+use super::error::CharterError;
+use super::json;
+use super::sources::Sources;
+use crate::fleet::refusal::nearest;
+
+/// Returns the table of all native functions.
+pub(super) fn table(
+    lua: &Lua,
+    registry: Rc<RefCell<Registry>>,
+    sources: Arc<Sources>,
+) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    table.set("null", LuaValue::NULL)?;
+    table.set(
+        "nearest",
+        lua.create_function(|_, (name, names): (String, Vec<String>)| {
+            Ok(nearest(&name, names.iter().map(String::as_str)).map(str::to_owned))
+        })?,
+    )?;
+    table.set("find_plain", lua.create_function(find_plain)?)?;
+    table.set(
+        "error_text",
+        lua.create_function(|_, value: LuaValue| Ok(value.as_error().map(text_of)))?,
+    )?;
+    table.set(
+        "print",
+        lua.create_function(|_, (file, line, text): (String, i64, LuaString)| {
+            let text = text.to_string_lossy();
+            tracing::info!(target: "charter", at = %format_args!("{file}:{line}"), "{text}");
+            Ok(())
+        })?,
+    )?;
+    table.set(
+        "json",
+        lua.create_function(|_, value: LuaValue| {
+            Ok(match json::to_json(&value, json::STEP_BYTES) {
+                Ok(value) => (serde_json::to_string_pretty(&value).ok(), None),
+                Err(why) => (None, Some(why)),
+            })
+        })?,
+    )?;
+    let known = Arc::clone(&sources);
+    table.set(
+        "positioned",
+        lua.create_function(move |_, text: String| {
+            Ok(CharterError::read(&known, &text).file.is_some())
+        })?,
+    )?;
+    table.set(
+        "declare",
+        lua.create_function(
+            move |_, (verb, name, spec, function, file, line): Declaration| {
+                Ok(match registry.borrow_mut().declare(&verb, &name, &spec, function, &file, line) {
+                    Ok(()) => (true, None),
+                    Err(why) => (false, Some(why)),
+                })
+            },
+        )?,
+    )?;
+    table.set(
+        "module",
+        lua.create_function(move |lua, (name, env): (String, LuaValue)| {
+            Ok(match module(lua, &sources, &name, env) {
+                Ok(function) => (Some(function), None),
+                Err(why) => (None, Some(why)),
+            })
+        })?,
+    )?;
+    Ok(table)
+}
+
+type Declaration = (
+    String,
+    LuaValue,
+    LuaValue,
+    Option<Function>,
+    String,
+    u32,
+);
+
+/// Compiles one file for an environment.
+pub(super) fn compile(
+    lua: &Lua,
+    sources: &Sources,
+    name: &str,
+    env: LuaValue,
+) -> mlua::Result<Function> {
+    let text = sources
+        .text(name)
+        .ok_or_else(|| mlua::Error::runtime(format!("there is no file {name}")))?;
+    let chunk = lua
+        .load(text)
+        .set_name(format!("={name}"))
+        .set_mode(mlua::chunk::ChunkMode::Text);
+    match env {
+        LuaValue::Table(env) => chunk.set_environment(env).into_function(),
+        _ => chunk.into_function(),
+    }
+}
+
+/// Reads an error of Lua: its text, its position, or else the first position of its traceback.
+pub(super) fn read_error(sources: &Sources, error: &mlua::Error) -> CharterError {
+    let text = text_of(error);
+    let mut read = CharterError::read(sources, &text);
+    if read.file.is_none() {
+        let whole = whole_text(error);
+        let trace = whole.split_once("stack traceback:").map_or("", |(_, t)| t);
+        let position = trace.lines().find_map(|line| {
+            let (file, rest) = line.trim().split_once(':')?;
+            let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            sources.text(file)?;
+            Some((file, rest[..digits].parse().ok()?))
+        });
+        if let Some((file, line)) = position {
+            read = CharterError::at(sources, file, line, read.message);
+        }
+    }
+    read
+}
+
+/// Returns the message of an error without its traceback.
+pub(super) fn text_of(error: &mlua::Error) -> String {
+    let text = whole_text(error);
+    match text.split_once("\nstack traceback:") {
+        Some((message, _)) => message.trim_end().to_owned(),
+        None => text,
+    }
+}
+
+fn whole_text(error: &mlua::Error) -> String {
+    match error {
+        mlua::Error::RuntimeError(text)
+        | mlua::Error::MemoryError(text)
+        | mlua::Error::SyntaxError { message: text, .. } => text.clone(),
+        mlua::Error::CallbackError { cause, traceback } => {
+            format!("{}\n{traceback}", text_of(cause))
+        }
+        mlua::Error::WithContext { cause, .. } => whole_text(cause),
+        other => other.to_string(),
+    }
+}
+
+fn module(lua: &Lua, sources: &Sources, name: &str, env: LuaValue) -> Result<Function, String> {
+    let file = format!("{}.lua", name.replace('.', "/"));
+    if sources.text(&file).is_none() {
+        let names: Vec<String> = sources
+            .names()
+            .iter()
+            .filter_map(|file| Some(file.strip_suffix(".lua")?.replace('/', ".")))
+            .collect();
+        let valid: Vec<&str> = names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| name.starts_with("lib."))
+            .collect();
+        let hint = match nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("; did you mean \"{near}\"?"),
+            None if valid.is_empty() => "; modules are files below lib/".to_owned(),
+            None => format!("; valid: {}", valid.join(", ")),
+        };
+        return Err(format!("require: there is no module \"{name}\" ({file}){hint}"));
+    }
+    compile(lua, sources, &file, env).map_err(|error| text_of(&error))
+}
+
+fn find_plain(
+    _: &Lua,
+    (text, pattern, init): (LuaString, LuaString, i64),
+) -> mlua::Result<(Option<usize>, Option<usize>)> {
+    let text = text.as_bytes();
+    let pattern = pattern.as_bytes();
+    let length = text.len() as i64;
+    let start = match init {
+        n if n > 0 => n - 1,
+        n if n < 0 => (length + n).max(0),
+        _ => 0,
+    };
+    if start > length {
+        return Ok((None, None));
+    }
+    let start = start as usize;
+    Ok(match memchr::memmem::find(&text[start..], &pattern) {
+        Some(at) => (Some(start + at + 1), Some(start + at + pattern.len())),
+        None => (None, None),
+    })
+}

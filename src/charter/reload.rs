@@ -1,0 +1,218 @@
+//! Which generation is in force: open, reload, keep the last good one, rebuild an old one for its runs.
+//!
+//! A new generation is built beside the running one and swapped in one step; a failure changes nothing and is kept.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::courier::Order;
+use super::error::{CharterError, CharterErrors};
+use super::sources::Sources;
+use super::vm::Loaded;
+use super::{Inner, Upward};
+use crate::fleet::team::Generation;
+
+/// The file with the last good sources, in the state directory.
+const LAST_GOOD: &str = "charter-last-good.json";
+/// How long a VM's thread may be silent while it has something to do.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// What reloading must remember.
+pub(super) struct Memory {
+    /// The newest generation that was ever in force.
+    last: Option<Generation>,
+    /// The hash of the files that were refused last.
+    refused: Option<String>,
+}
+
+impl Memory {
+    /// Returns the memory of a daemon that knows the last generation of its predecessor.
+    pub(super) fn new(last: Option<Generation>) -> Memory {
+        Memory {
+            last,
+            refused: None,
+        }
+    }
+
+    fn next(&self, hash: &str) -> Generation {
+        let number = match &self.last {
+            Some(last) if last.hash == hash => last.number,
+            Some(last) => last.number + 1,
+            None => 1,
+        };
+        Generation {
+            number,
+            hash: hash.to_owned(),
+        }
+    }
+}
+
+impl Inner {
+    /// Loads the charter for the first time; a broken one falls back to the last good copy.
+    pub(super) async fn open(self: &Arc<Self>) -> Result<(), CharterErrors> {
+        let dir = self.dir.clone();
+        if !dir.is_dir() {
+            return Err(CharterError::plain(format!(
+                "the charter directory {} does not exist",
+                dir.display()
+            ))
+            .into());
+        }
+        if self.reload(false).await.is_ok() {
+            return Ok(());
+        }
+        let file = self.state.join(LAST_GOOD);
+        let copy = blocking(move || fs::read_to_string(file).ok()).await.flatten();
+        let Some(Ok(sources)) = copy.map(|text| Sources::from_text(&text)) else {
+            return Ok(());
+        };
+        let mut memory = self.reloading.lock().await;
+        let generation = memory.next(sources.hash());
+        let built = Loaded::build(Arc::new(sources), generation, false, self.inputs.clone()).await;
+        match built {
+            Ok(loaded) => self.swap(&mut memory, loaded, true).await,
+            Err(errors) => tracing::error!(error = %errors, "the last good copy of the charter does not load"),
+        }
+        Ok(())
+    }
+
+    /// Reads the directory and puts it in force if it changed; `with_tests` as for every save.
+    pub(super) async fn reload(self: &Arc<Self>, with_tests: bool) -> Result<(), CharterErrors> {
+        let mut memory = self.reloading.lock().await;
+        let dir = self.dir.clone();
+        let read = blocking(move || Sources::read(&dir)).await;
+        let read = read.unwrap_or_else(|| Err(CharterError::plain("the charter could not be read").into()));
+        let sources = match read {
+            Ok(sources) => Arc::new(sources),
+            Err(errors) => return Err(self.refuse(&mut memory, String::new(), errors)),
+        };
+        let hash = sources.hash().to_owned();
+        if self.current().is_some_and(|current| current.sources.hash() == hash) {
+            // The directory is what runs: an earlier refusal is over, and so is the copy.
+            let mut status = self.status();
+            status.error = None;
+            status.last_good = false;
+            memory.refused = None;
+            return Ok(());
+        }
+        let generation = memory.next(&hash);
+        let built = Loaded::build(sources, generation, with_tests, self.inputs.clone()).await;
+        match built {
+            Ok(loaded) => {
+                self.swap(&mut memory, loaded, false).await;
+                Ok(())
+            }
+            Err(errors) => Err(self.refuse(&mut memory, hash, errors)),
+        }
+    }
+
+    /// Builds a VM from sources that were kept, for runs that began under them.
+    pub(super) async fn rebuild(&self, generation: &Generation) -> Result<Arc<Loaded>, String> {
+        let number = generation.number;
+        let kept = self
+            .journal
+            .sources(generation.hash.clone())
+            .await
+            .map_err(|error| format!("the charter of generation {number} cannot be read: {error}"))?
+            .ok_or_else(|| format!("the charter of generation {number} is not in the journal any more"))?;
+        let sources = Arc::new(Sources::from_text(&kept)?);
+        Loaded::build(sources, generation.clone(), false, self.inputs.clone())
+            .await
+            .map(Arc::new)
+            .map_err(|errors| format!("the charter of generation {number} does not load any more: {errors}"))
+    }
+
+    async fn swap(&self, memory: &mut Memory, loaded: Loaded, last_good: bool) {
+        let (text, hash) = (Arc::<str>::from(loaded.sources.to_text()), loaded.sources.hash().to_owned());
+        // Before any run can begin under it: its sources must be there when it is replayed.
+        if let Err(error) = self.journal.save_sources(hash, Arc::clone(&text)).await {
+            tracing::error!(%error, "the charter's sources could not be kept; runs would not survive a change of the charter");
+        }
+        let file = self.state.join(LAST_GOOD);
+        blocking(move || keep(&file, &text)).await;
+        let team = Arc::clone(&loaded.team);
+        let files = loaded.sources.names();
+        *self.current.lock().expect("never poisoned: no code runs under it") = Some(Arc::new(loaded));
+        memory.last = Some(team.generation.clone());
+        {
+            let mut status = self.status();
+            status.generation = team.generation.clone();
+            status.since = Some(self.clock.now());
+            status.files = files;
+            status.last_good = last_good;
+            if !last_good {
+                status.error = None;
+                memory.refused = None;
+            }
+        }
+        tracing::info!(generation = team.generation.number, last_good, "charter in force");
+        self.up(Upward::Team(team));
+    }
+
+    fn refuse(&self, memory: &mut Memory, hash: String, errors: CharterErrors) -> CharterErrors {
+        let mut status = self.status();
+        // The same broken files looked at twice are one refused load.
+        if memory.refused.as_ref() != Some(&hash) {
+            status.rejected += 1;
+            tracing::warn!(error = %errors, "charter refused; the old one stays in force");
+        }
+        memory.refused = Some(hash);
+        status.error = Some(errors.to_string());
+        errors
+    }
+}
+
+fn keep(file: &PathBuf, text: &str) {
+    let beside = file.with_extension("json.new");
+    let done = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
+    if let Err(error) = done {
+        tracing::warn!(%error, file = %file.display(), "the last good charter could not be kept");
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// Reloads when the directory changes.
+pub(super) async fn watch(inner: Arc<Inner>, poll: Duration) {
+    let _ = (inner, poll);
+    std::future::pending::<()>().await;
+}
+
+/// Replaces the VM in force when its thread is silent though it has something to do.
+pub(super) async fn watchdog(inner: Arc<Inner>) {
+    let mut seen: Option<(u64, std::time::Instant)> = None;
+    loop {
+        tokio::time::sleep(SILENCE / 4).await;
+        let Some(current) = inner.current() else {
+            continue;
+        };
+        let Some(beat) = current.beat() else {
+            seen = None;
+            continue;
+        };
+        match seen {
+            Some((old, since)) if old == beat => {
+                if since.elapsed() < SILENCE {
+                    continue;
+                }
+                tracing::error!("the charter's thread is stuck; its charter is loaded anew");
+                seen = None;
+                current.abandon();
+                let generation = current.team.generation.clone();
+                let sources = Arc::clone(&current.sources);
+                match Loaded::build(sources, generation, false, inner.inputs.clone()).await {
+                    Ok(fresh) => {
+                        *inner.current.lock().expect("never poisoned: no code runs under it") = Some(Arc::new(fresh));
+                        inner.order(Order::Stuck(current));
+                    }
+                    Err(errors) => tracing::error!(error = %errors, "the stuck charter could not be loaded anew"),
+                }
+            }
+            _ => seen = Some((beat, std::time::Instant::now())),
+        }
+    }
+}

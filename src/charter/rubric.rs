@@ -1,0 +1,133 @@
+//! Asking the rubrics where a task should go: the first answer wins, a broken rubric is skipped and said so.
+
+use mlua::{Table, Value as LuaValue};
+
+use super::json;
+use super::meter::Allowance;
+use super::spec;
+use super::world::World;
+use crate::fleet::refusal::{Refusal, RefusalKind};
+use crate::fleet::team::{Asked, Routed, Task, TeamLoad};
+
+/// What the rubrics said, and how many of them are broken.
+pub(super) struct Answer {
+    /// Where the task goes.
+    pub routed: Result<Routed, Refusal>,
+    /// Rubrics that were skipped because of an error.
+    pub broken: u64,
+}
+
+/// Asks every rubric in order until one answers.
+pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
+    let registry = world.registry.borrow();
+    let mut asked = Vec::new();
+    let mut broken = 0;
+    for rubric in &registry.rubrics {
+        let said = one(world, &rubric.function, task, team);
+        let (to, because) = match said {
+            Ok(None) => {
+                asked.push(Asked {
+                    rubric: rubric.name.clone(),
+                    said: "nothing".to_owned(),
+                });
+                continue;
+            }
+            Err(why) => {
+                broken += 1;
+                tracing::warn!(target: "charter", rubric = %rubric.name, error = %why, "rubric skipped");
+                asked.push(Asked {
+                    rubric: rubric.name.clone(),
+                    said: why,
+                });
+                continue;
+            }
+            Ok(Some(answer)) => answer,
+        };
+        let because = because.unwrap_or_else(|| rubric.name.clone());
+        asked.push(Asked {
+            rubric: rubric.name.clone(),
+            said: format!("{to}: {because}"),
+        });
+        return Answer {
+            routed: Ok(Routed {
+                to,
+                because,
+                rubric: rubric.name.clone(),
+                asked,
+                generation: world.team.generation.number,
+            }),
+            broken,
+        };
+    }
+    let mut refusal = Refusal::new(
+        RefusalKind::Unknown,
+        match registry.rubrics.is_empty() {
+            true => "the charter has no rubrics, so a message needs an address",
+            false => "no rubric said where this should go",
+        },
+    );
+    for one in asked {
+        refusal = refusal.hint(format!("'{}' said {}", one.rubric, one.said));
+    }
+    if let [first, ..] = world.team.roles.keys().collect::<Vec<_>>()[..] {
+        refusal = refusal.hint(format!("name a role, such as '{first}', or add a last rubric that always answers"));
+    }
+    Answer {
+        routed: Err(refusal),
+        broken,
+    }
+}
+
+type Said = Result<Option<(crate::fleet::team::Address, Option<String>)>, String>;
+
+fn one(world: &World, rubric: &mlua::Function, task: &Task, team: &TeamLoad) -> Said {
+    let tables = || -> mlua::Result<(Table, Table)> {
+        Ok((task_table(world, task)?, team_table(world, team)?))
+    };
+    let (task, team) = tables().map_err(|error| world.failure(&error, None).error.to_string())?;
+    let values = world
+        .call(&world.route, (rubric.clone(), task, team), Allowance::RUBRIC)
+        .map_err(|failure| failure.error.to_string())?;
+    let value = values.into_iter().next().unwrap_or(LuaValue::Nil);
+    if value.is_nil() {
+        return Ok(None);
+    }
+    let (to, because) = spec::routed(&json::to_json(&value, json::STEP_BYTES)?)?;
+    if let crate::fleet::team::Address::Role(role) = &to
+        && !world.team.roles.contains_key(role)
+    {
+        let names = world.team.roles.keys().map(|role| role.as_str());
+        return Err(Refusal::unknown("role", role.as_str(), names).to_string());
+    }
+    Ok(Some((to, because)))
+}
+
+fn task_table(world: &World, task: &Task) -> mlua::Result<Table> {
+    let table = world.lua.create_table_with_capacity(0, 5)?;
+    table.raw_set("prompt", task.prompt.as_str())?;
+    if let Some(kind) = &task.kind {
+        table.raw_set("kind", kind.as_str())?;
+    }
+    table.raw_set("from", task.from.as_str())?;
+    table.raw_set("urgent", task.urgent)?;
+    table.raw_set("now", task.now.0 as f64)?;
+    Ok(table)
+}
+
+fn team_table(world: &World, team: &TeamLoad) -> mlua::Result<Table> {
+    let roles = world.lua.create_table_with_capacity(0, team.roles.len())?;
+    for (name, load) in &team.roles {
+        let table = world.lua.create_table_with_capacity(0, 7)?;
+        table.raw_set("max_busy", load.max_busy)?;
+        table.raw_set("busy", load.busy)?;
+        table.raw_set("free", load.free)?;
+        table.raw_set("waiting", load.waiting)?;
+        table.raw_set("max_waiting", load.max_waiting)?;
+        table.raw_set("workers", load.workers)?;
+        table.raw_set("recent_failures", load.recent_failures)?;
+        roles.raw_set(name.as_str(), table)?;
+    }
+    let table = world.lua.create_table()?;
+    table.raw_set("roles", roles)?;
+    Ok(table)
+}

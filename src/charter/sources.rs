@@ -1,0 +1,218 @@
+//! The sources of a charter, read once into memory: what was read is what runs.
+//!
+//! Names are relative to the charter directory with `/`; the hash over sorted names and bytes is the identity of a
+//! generation. No Lua here.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::error::{CharterError, CharterErrors};
+
+/// How many files a charter may have.
+pub const MOST_FILES: usize = 256;
+/// How large one of them may be.
+pub const MOST_BYTES: u64 = 1024 * 1024;
+
+/// All Lua files of a charter with their text, and the hash over them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources {
+    files: BTreeMap<String, Arc<str>>,
+    hash: String,
+}
+
+impl Sources {
+    /// Reads every `*.lua` below a directory; ignores dot files, `*~` and names outside `[a-z0-9_/-]`.
+    pub fn read(dir: &Path) -> Result<Sources, CharterErrors> {
+        let mut found = BTreeMap::new();
+        let mut errors = Vec::new();
+        walk(dir, "", &mut found, &mut errors).map_err(|error| {
+            CharterError::plain(format!(
+                "cannot read the charter directory {}: {error}",
+                dir.display()
+            ))
+        })?;
+        if found.len() > MOST_FILES {
+            errors.push(CharterError::plain(format!(
+                "the charter has {} files; {MOST_FILES} are the limit",
+                found.len()
+            )));
+        }
+        match errors.is_empty() {
+            true => Ok(Sources::from_files(found)),
+            false => Err(CharterErrors(errors)),
+        }
+    }
+
+    /// Returns sources that are given as name and text.
+    pub fn from_files<N: Into<String>, T: Into<Arc<str>>>(
+        files: impl IntoIterator<Item = (N, T)>,
+    ) -> Sources {
+        let files: BTreeMap<String, Arc<str>> = files
+            .into_iter()
+            .map(|(name, text)| (name.into(), text.into()))
+            .collect();
+        let mut digest = Sha256::new();
+        for (name, text) in &files {
+            for part in [name.as_bytes(), text.as_bytes()] {
+                digest.update((part.len() as u64).to_le_bytes());
+                digest.update(part);
+            }
+        }
+        Sources {
+            hash: hex(&digest.finalize()),
+            files,
+        }
+    }
+
+    /// Reads the text form of `to_text`.
+    pub fn from_text(text: &str) -> Result<Sources, String> {
+        serde_json::from_str::<BTreeMap<String, String>>(text)
+            .map(Sources::from_files)
+            .map_err(|error| format!("the kept sources of a charter cannot be read: {error}"))
+    }
+
+    /// Returns one text that holds all files, for the journal.
+    pub fn to_text(&self) -> String {
+        let plain: BTreeMap<&str, &str> = self.iter().collect();
+        serde_json::to_string(&plain).expect("a map of texts has a JSON form")
+    }
+
+    /// Returns the hex SHA-256 over the sorted names and bytes.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// Returns the text of a file.
+    pub fn text(&self, file: &str) -> Option<&str> {
+        self.files.get(file).map(|text| &**text)
+    }
+
+    /// Returns one line of a file, counted from 1.
+    pub fn line(&self, file: &str, line: u32) -> Option<&str> {
+        self.text(file)?
+            .lines()
+            .nth((line as usize).checked_sub(1)?)
+    }
+
+    /// Returns the names and texts in name order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(name, text)| (&**name, &**text))
+    }
+
+    /// Returns the names of all files.
+    pub fn names(&self) -> Vec<String> {
+        self.files.keys().cloned().collect()
+    }
+}
+
+/// Returns bytes as lower-case hex digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn walk(
+    dir: &Path,
+    prefix: &str,
+    found: &mut BTreeMap<String, Arc<str>>,
+    errors: &mut Vec<CharterError>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        let path = entry.path();
+        // A file may vanish between the listing and the look at it: a save by rename is under way.
+        let Ok(meta) = fs::metadata(&path) else {
+            continue;
+        };
+        if meta.is_dir() {
+            if is_name(&name) && prefix.matches('/').count() < 8 {
+                walk(&path, &format!("{prefix}{name}/"), found, errors)?;
+            }
+            continue;
+        }
+        let Some(stem) = name.strip_suffix(".lua") else {
+            continue;
+        };
+        if !is_name(stem) || found.len() > MOST_FILES {
+            continue;
+        }
+        let full = format!("{prefix}{name}");
+        let wrong = |message: String| CharterError {
+            file: Some(full.clone()),
+            ..CharterError::plain(message)
+        };
+        if meta.len() > MOST_BYTES {
+            errors.push(wrong(format!(
+                "{} bytes; a file of a charter has at most 1 MiB",
+                meta.len()
+            )));
+            continue;
+        }
+        match fs::read(&path).map(String::from_utf8) {
+            Ok(Ok(text)) => {
+                found.insert(full, text.into());
+            }
+            Ok(Err(error)) => {
+                let good = error.utf8_error().valid_up_to();
+                let line = error.as_bytes()[..good].iter().filter(|b| **b == b'\n').count() + 1;
+                errors.push(CharterError {
+                    line: u32::try_from(line).ok(),
+                    ..wrong("this is not UTF-8 text".to_owned())
+                });
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => errors.push(wrong(format!("cannot read it: {error}"))),
+        }
+    }
+    Ok(())
+}
+
+fn is_name(stem: &str) -> bool {
+    !stem.is_empty()
+        && stem
+            .bytes()
+            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_proper_names_are_read_and_the_hash_is_of_names_and_bytes() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for (name, text) in [
+            ("team.lua", "-- a"),
+            (".hidden.lua", "x"),
+            ("team.lua~", "x"),
+            ("Upper.lua", "x"),
+            ("notes.txt", "x"),
+            ("recipes/hunt.lua", "-- b"),
+        ] {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().expect("in the directory")).expect("made");
+            fs::write(path, text).expect("written");
+        }
+        let sources = Sources::read(dir.path()).expect("readable");
+        assert_eq!(sources.names(), ["recipes/hunt.lua", "team.lua"]);
+        let again = Sources::from_text(&sources.to_text()).expect("its own form");
+        assert_eq!(again, sources);
+        let moved = Sources::from_files([("recipes/hunt.lua", "-- b"), ("teams.lua", "-- a")]);
+        assert_ne!(moved.hash(), sources.hash());
+    }
+
+    #[test]
+    fn a_file_that_is_not_text_is_refused_with_its_line() {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::write(dir.path().join("a.lua"), b"-- fine\nlocal x = '\xff'\n").expect("written");
+        let errors = Sources::read(dir.path()).expect_err("not UTF-8");
+        assert_eq!(errors.to_string(), "a.lua:2: this is not UTF-8 text");
+    }
+}

@@ -1,0 +1,283 @@
+//! Specs as authors write them, read field by field: what is unknown, missing or of the wrong kind is said by name.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::describe::{self, Field};
+use super::schema;
+use crate::fleet::ids::{ProfileName, RecipeName, RoleName};
+use crate::fleet::refusal::nearest;
+use crate::fleet::team::{Address, Profile, RecipeSpec, Role};
+use crate::fleet::time::Span;
+
+/// The launchers of this version.
+const LAUNCHERS: &[&str] = &["exec"];
+
+/// A wrong field with what is wrong about it; the field's name helps to find its line.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    /// The field, if one is to blame.
+    pub field: Option<String>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A spec that is being read.
+pub(super) struct Fields<'a> {
+    what: String,
+    map: &'a Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    /// Begins to read a spec; refuses unknown fields.
+    pub(super) fn of(what: String, value: &'a Value, known: &[Field]) -> Result<Self, Wrong> {
+        static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+        let map = match value {
+            Value::Object(map) => map,
+            // An empty table crosses as a list.
+            Value::Array(list) if list.is_empty() => &*EMPTY,
+            Value::Null => {
+                return Err(plain(format!("{what}: expected a table of fields, got nothing")));
+            }
+            other => {
+                let got = kind(other);
+                return Err(plain(format!("{what}: expected a table of fields, got {got}")));
+            }
+        };
+        let names: Vec<&str> = known.iter().map(|field| field.name).collect();
+        for name in map.keys() {
+            if !names.contains(&name.as_str()) {
+                let hint = match nearest(name, names.iter().copied()) {
+                    Some(near) => format!("did you mean '{near}'? "),
+                    None => String::new(),
+                };
+                return Err(Wrong {
+                    field: Some(name.clone()),
+                    message: format!(
+                        "{what}: unknown field '{name}'; {hint}valid: {}",
+                        names.join(", ")
+                    ),
+                });
+            }
+        }
+        Ok(Fields { what, map })
+    }
+
+    fn get(&self, name: &str) -> Option<&'a Value> {
+        self.map.get(name).filter(|value| !value.is_null())
+    }
+
+    fn wrong<T>(&self, name: &str, wanted: &str, got: &Value) -> Result<T, Wrong> {
+        self.refuse(name, format!("expected {wanted}, got {}", kind(got)))
+    }
+
+    fn refuse<T>(&self, name: &str, why: impl std::fmt::Display) -> Result<T, Wrong> {
+        Err(Wrong {
+            field: Some(name.to_owned()),
+            message: format!("{}: field '{name}': {why}", self.what),
+        })
+    }
+
+    pub(super) fn text(&self, name: &str) -> Result<Option<String>, Wrong> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(other) => self.wrong(name, "a text", other),
+        }
+    }
+
+    fn need<T>(&self, name: &str, found: Option<T>, wanted: &str) -> Result<T, Wrong> {
+        found.ok_or_else(|| plain(format!("{}: field '{name}' is missing: {wanted}", self.what)))
+    }
+
+    fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Wrong> {
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
+        let Value::Array(items) = value else {
+            return self.wrong(name, "a list of texts", value);
+        };
+        let mut texts = Vec::with_capacity(items.len());
+        for (n, item) in items.iter().enumerate() {
+            match item {
+                Value::String(text) => texts.push(text.clone()),
+                other => {
+                    let got = kind(other);
+                    return self.refuse(name, format!("expected a list of texts, got {got} at [{}]", n + 1));
+                }
+            }
+        }
+        Ok(Some(texts))
+    }
+
+    fn map(&self, name: &str) -> Result<BTreeMap<String, String>, Wrong> {
+        match self.get(name) {
+            None => Ok(BTreeMap::new()),
+            Some(Value::Array(list)) if list.is_empty() => Ok(BTreeMap::new()),
+            Some(Value::Object(map)) => {
+                let mut texts = BTreeMap::new();
+                for (key, value) in map {
+                    match value {
+                        Value::String(text) => texts.insert(key.clone(), text.clone()),
+                        other => {
+                            let got = kind(other);
+                            return self.refuse(name, format!("expected a text for '{key}', got {got}"));
+                        }
+                    };
+                }
+                Ok(texts)
+            }
+            Some(other) => self.wrong(name, "a table of texts", other),
+        }
+    }
+
+    pub(super) fn span(&self, name: &str) -> Result<Option<Span>, Wrong> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(value) => match span(value) {
+                Ok(span) => Ok(Some(span)),
+                Err(why) => self.refuse(name, why),
+            },
+        }
+    }
+
+    pub(super) fn count(&self, name: &str, least: u32, absent: u32) -> Result<u32, Wrong> {
+        match self.get(name) {
+            None => Ok(absent),
+            Some(value @ Value::Number(n)) => {
+                match n.as_i64().map(u32::try_from) {
+                    Some(Ok(n)) if n >= least && n <= 1_000_000 => Ok(n),
+                    _ => self.refuse(name, format!("expected a whole number from {least} to 1000000, got {value}")),
+                }
+            }
+            Some(other) => self.wrong(name, "a whole number", other),
+        }
+    }
+}
+
+/// Reads a length of time: a text such as "90s" or a number of seconds.
+pub(super) fn span(value: &Value) -> Result<Span, String> {
+    match value {
+        Value::String(text) => Span::parse(text),
+        Value::Number(n) => n
+            .as_f64()
+            .and_then(Span::from_seconds_f64)
+            .ok_or_else(|| format!("{n} seconds is not a usable length of time")),
+        other => Err(format!(
+            "expected a length of time such as \"90s\", \"8m\", \"2h\", or a number of seconds, got {}",
+            kind(other)
+        )),
+    }
+}
+
+/// Reads the spec of a profile.
+pub(super) fn profile(name: &str, value: &Value) -> Result<Profile, Wrong> {
+    let fields = Fields::of(format!("profile '{name}'"), value, describe::PROFILE)?;
+    let launcher = fields.text("launcher")?;
+    let launcher = fields.need("launcher", launcher, "\"exec\" is the one of this version")?;
+    if !LAUNCHERS.contains(&launcher.as_str()) {
+        return fields.refuse(
+            "launcher",
+            format!("there is no launcher '{launcher}' in this version; valid: {}", LAUNCHERS.join(", ")),
+        );
+    }
+    let command = fields.texts("command")?.unwrap_or_default();
+    if command.first().is_none_or(String::is_empty) {
+        return match fields.get("command") {
+            Some(_) => fields.refuse("command", "an exec worker needs a program to start"),
+            None => Err(plain(format!(
+                "profile '{name}': field 'command' is missing: an exec worker needs a program to start, such as {{ \"tr\", \"a-z\", \"A-Z\" }}"
+            ))),
+        };
+    }
+    if command.iter().any(|part| part.contains('\0')) {
+        return fields.refuse("command", "a NUL byte cannot be in a command");
+    }
+    let env = fields.map("env")?;
+    for (key, text) in &env {
+        if key.is_empty() || key.contains(['=', '\0']) || text.contains('\0') {
+            return fields.refuse("env", format!("'{key}' cannot be a variable"));
+        }
+    }
+    Ok(Profile {
+        name: ProfileName::from(name),
+        about: fields.text("about")?,
+        launcher,
+        command,
+        cwd: fields.text("cwd")?.map(Into::into),
+        env,
+        timeout: fields.span("timeout")?,
+        idle_ttl: fields.span("idle_ttl")?,
+    })
+}
+
+/// Reads the spec of a role.
+pub(super) fn role(name: &str, value: &Value) -> Result<Role, Wrong> {
+    let what = format!("role '{name}'");
+    let fields = Fields::of(what, value, describe::ROLE)?;
+    let profiles = fields.texts("profiles")?;
+    let profiles = fields.need("profiles", profiles, "name at least one")?;
+    if profiles.is_empty() {
+        return fields.refuse("profiles", "name at least one profile");
+    }
+    Ok(Role {
+        name: RoleName::from(name),
+        about: fields.text("about")?,
+        profiles: profiles.into_iter().map(ProfileName::from).collect(),
+        max_busy: fields.count("max_busy", 1, 1)?,
+        max_waiting: fields.count("max_waiting", 1, 100)?,
+    })
+}
+
+/// Reads the spec of a recipe.
+pub(super) fn recipe(name: &str, value: &Value, at: String) -> Result<RecipeSpec, Wrong> {
+    let fields = Fields::of(format!("recipe '{name}'"), value, describe::RECIPE)?;
+    let input = match fields.get("input") {
+        None => schema::anything(),
+        Some(short) => match schema::from_short(short) {
+            Ok(schema) => schema,
+            Err(why) => return fields.refuse("input", why),
+        },
+    };
+    Ok(RecipeSpec {
+        name: RecipeName::from(name),
+        about: fields.text("about")?,
+        input,
+        deadline: fields.span("deadline")?,
+        at,
+    })
+}
+
+/// Reads what a rubric gave back.
+pub(super) fn routed(value: &Value) -> Result<(Address, Option<String>), String> {
+    let read = || -> Result<_, Wrong> {
+        let fields = Fields::of("a rubric's answer".to_owned(), value, describe::ROUTED)?;
+        Ok((fields.text("role")?, fields.text("worker")?, fields.text("because")?))
+    };
+    match read().map_err(|wrong| wrong.message)? {
+        (Some(role), None, because) => Ok((Address::Role(role.into()), because)),
+        (None, Some(worker), because) => Ok((Address::Worker(worker.into()), because)),
+        (Some(_), Some(_), _) => Err("a rubric's answer names a role or a worker, not both".to_owned()),
+        (None, None, _) => Err("a rubric's answer must name a role or a worker".to_owned()),
+    }
+}
+
+/// Returns what kind of value it is, for an error text.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a table",
+    }
+}
+
+fn plain(message: String) -> Wrong {
+    Wrong {
+        field: None,
+        message,
+    }
+}

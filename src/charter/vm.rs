@@ -1,0 +1,232 @@
+//! The thread of one generation: it owns the VM, serves rubrics between slices, and lets runs go on.
+//!
+//! A plain thread with a plain channel: no async in here, and no lock is held while a script runs.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvError, Sender, TryRecvError, channel};
+use std::thread;
+
+use serde_json::Value;
+use tokio::sync::{mpsc::UnboundedSender, oneshot};
+
+use super::error::{CharterError, CharterErrors};
+use super::handlers::{self, Handled};
+use super::rubric::{self, Answer};
+use super::runs::Runs;
+use super::sources::Sources;
+use super::testing::{self, TestReport};
+use super::world::World;
+use crate::fleet::ids::{RunId, StepPath};
+use crate::fleet::refusal::Refusal;
+use crate::fleet::run::{FinishedStep, Run, RunInput};
+use crate::fleet::team::{Generation, Task, Team, TeamLoad};
+
+/// One thing for the VM's thread to do.
+pub(super) enum Job {
+    /// Ask the rubrics.
+    Route {
+        /// What.
+        task: Task,
+        /// How the team stands.
+        team: TeamLoad,
+        /// Where the answer goes.
+        reply: oneshot::Sender<Answer>,
+    },
+    /// Begin or go on with a run.
+    Start {
+        /// The run.
+        run: Arc<Run>,
+        /// Its job.
+        job: Arc<Value>,
+        /// What its journal has.
+        finished: Vec<FinishedStep>,
+    },
+    /// A step was answered.
+    Answer(RunId, FinishedStep),
+    /// A step was refused.
+    Refuse(RunId, StepPath, Refusal),
+    /// Forget a run.
+    Drop(RunId),
+    /// Call the handlers of an event.
+    Event {
+        /// Its name.
+        event: String,
+        /// What handlers are given.
+        payload: Value,
+        /// Where their answers go.
+        reply: Box<dyn FnOnce(Vec<Handled>) + Send>,
+    },
+}
+
+/// One loaded charter with the thread that executes it; the thread ends when the last handle is dropped.
+pub(super) struct Loaded {
+    /// What it declares.
+    pub team: Arc<Team>,
+    /// What it was read from.
+    pub sources: Arc<Sources>,
+    jobs: Sender<Job>,
+    pulse: Arc<Pulse>,
+}
+
+/// The signs of life of a VM's thread.
+#[derive(Default)]
+struct Pulse {
+    /// Counts up while scripts run and jobs are done.
+    beat: Arc<AtomicU64>,
+    /// True while there is something to do.
+    busy: AtomicBool,
+    /// Set when nobody listens to this thread any more.
+    abandoned: AtomicBool,
+}
+
+impl Loaded {
+    /// Builds a generation on a new thread: loads it, checks it, and runs its tests if asked to.
+    pub(super) async fn build(
+        sources: Arc<Sources>,
+        generation: Generation,
+        with_tests: bool,
+        out: UnboundedSender<RunInput>,
+    ) -> Result<Loaded, CharterErrors> {
+        let (jobs, inbox) = channel();
+        let (built, outcome) = oneshot::channel();
+        let pulse = Arc::new(Pulse::default());
+        let (for_thread, its_sources) = (Arc::clone(&pulse), Arc::clone(&sources));
+        thread::Builder::new()
+            .name(format!("charter-{}", generation.number))
+            .spawn(move || {
+                let beat = Arc::clone(&for_thread.beat);
+                match World::load(its_sources, generation, beat) {
+                    Err(errors) => drop(built.send(Err(errors))),
+                    Ok(world) => {
+                        let refused = with_tests.then(|| testing::before_swap(&world)).flatten();
+                        if let Some(errors) = refused {
+                            let _ = built.send(Err(errors));
+                            return;
+                        }
+                        if built.send(Ok(Arc::clone(&world.team))).is_ok() {
+                            serve(&world, &inbox, &out, &for_thread);
+                        }
+                    }
+                }
+            })
+            .map_err(|error| CharterError::plain(format!("cannot start the charter's thread: {error}")))?;
+        let team = outcome
+            .await
+            .map_err(|_| CharterError::plain("the charter's thread ended while it was loading"))??;
+        Ok(Loaded {
+            team,
+            sources,
+            jobs,
+            pulse,
+        })
+    }
+
+    /// Gives the thread something to do; nothing happens if it was abandoned.
+    pub(super) fn give(&self, job: Job) {
+        let _ = self.jobs.send(job);
+    }
+
+    /// Returns the count of signs of life, or nothing while the thread has nothing to do.
+    pub(super) fn beat(&self) -> Option<u64> {
+        let pulse = &self.pulse;
+        pulse.busy.load(Ordering::Acquire).then(|| pulse.beat.load(Ordering::Relaxed))
+    }
+
+    /// Returns whether nobody listens to the thread any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.pulse.abandoned.load(Ordering::Acquire)
+    }
+
+    /// Stops listening to the thread: it ends as soon as it comes back from what it is stuck in.
+    pub(super) fn abandon(&self) {
+        self.pulse.abandoned.store(true, Ordering::Release);
+    }
+
+    /// Runs the tests of a charter on a thread of its own.
+    pub(super) async fn test(sources: Arc<Sources>) -> Result<TestReport, CharterErrors> {
+        let (reply, outcome) = oneshot::channel();
+        thread::Builder::new()
+            .name("charter-test".to_owned())
+            .spawn(move || {
+                let world = World::load(sources, Generation::default(), Arc::default());
+                let _ = reply.send(world.map(|world| testing::all(&world, None)));
+            })
+            .map_err(|error| CharterError::plain(format!("cannot start the charter's thread: {error}")))?;
+        outcome
+            .await
+            .map_err(|_| CharterError::plain("the charter's thread ended in the middle of its tests"))?
+    }
+}
+
+fn serve(world: &World, inbox: &Receiver<Job>, out: &UnboundedSender<RunInput>, pulse: &Pulse) {
+    let mut runs = Runs::default();
+    let mut draw = entropy();
+    let mut tell = |input: RunInput| {
+        if !pulse.abandoned.load(Ordering::Acquire) {
+            let _ = out.send(input);
+        }
+    };
+    let mut more = false;
+    loop {
+        // Everything that came in goes first: a rubric waits for one slice at most.
+        let job = match more {
+            true => match inbox.try_recv() {
+                Ok(job) => Some(job),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => return,
+            },
+            false => {
+                pulse.busy.store(false, Ordering::Release);
+                match inbox.recv() {
+                    Ok(job) => Some(job),
+                    Err(RecvError) => return,
+                }
+            }
+        };
+        pulse.beat.fetch_add(1, Ordering::Relaxed);
+        pulse.busy.store(true, Ordering::Release);
+        if pulse.abandoned.load(Ordering::Acquire) {
+            return;
+        }
+        match job {
+            Some(job) => {
+                take(world, &mut runs, job, &mut tell);
+                more = true;
+            }
+            None => more = runs.slice(world, &mut draw, &mut tell),
+        }
+    }
+}
+
+fn take(world: &World, runs: &mut Runs, job: Job, tell: &mut dyn FnMut(RunInput)) {
+    match job {
+        Job::Route { task, team, reply } => {
+            let _ = reply.send(rubric::ask(world, &task, &team));
+        }
+        Job::Start { run, job, finished } => runs.start(world, &run, &job, finished, tell),
+        Job::Answer(run, step) => runs.answer(run, step),
+        Job::Refuse(run, path, refusal) => runs.refuse(run, path, refusal),
+        Job::Drop(run) => runs.drop(run),
+        Job::Event {
+            event,
+            payload,
+            reply,
+        } => {
+            reply(handlers::call(world, &event, &payload));
+        }
+    }
+}
+
+/// Returns a source of numbers that nobody can foresee; each is journaled by the step that drew it.
+fn entropy() -> impl FnMut() -> u64 {
+    let mut drawn = 0u64;
+    move || {
+        drawn += 1;
+        // Every RandomState has keys of its own, made from the system's randomness.
+        let mut hasher = RandomState::new().build_hasher();
+        hasher.write_u64(drawn);
+        hasher.finish()
+    }
+}

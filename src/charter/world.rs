@@ -1,0 +1,282 @@
+//! One Luau VM with the world that a charter sees, and everything the charter declared in it.
+//!
+//! A world is built in one go: all files are executed, which only declares, and the result is checked as a whole.
+//! It belongs to one thread. No runs and no channels here.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, Value as LuaValue};
+
+use super::check;
+use super::declare::{Mode, Registry};
+use super::error::{CharterError, CharterErrors};
+use super::meter::{Allowance, Meter};
+use super::native;
+use super::sources::Sources;
+use crate::fleet::team::{Generation, Team};
+
+const PRELUDE: &str = include_str!("../../lua/prelude.lua");
+/// How much memory one VM may use.
+const MEMORY: usize = 64 * 1024 * 1024;
+
+/// A VM with a whole charter loaded in it.
+pub(super) struct World {
+    /// The VM.
+    pub lua: Lua,
+    /// Its clock.
+    pub meter: Rc<Meter>,
+    /// What it was loaded from.
+    pub sources: Arc<Sources>,
+    /// What it declares, as data.
+    pub team: Arc<Team>,
+    /// What it declares, as code.
+    pub registry: Rc<RefCell<Registry>>,
+    /// Starts a recipe's function and tells how it ended.
+    pub main: Function,
+    /// Calls a rubric with frozen tables.
+    pub route: Function,
+    /// Freezes a table with all that is in it.
+    pub freeze: Function,
+    make_instance: Function,
+}
+
+/// How a call into Lua went wrong.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// The error with its position.
+    pub error: CharterError,
+    /// True when a limit was passed or memory ran out: no script may go on after that.
+    pub fatal: bool,
+}
+
+impl World {
+    /// Builds a VM and loads a charter into it; `beat` counts up while its scripts run.
+    pub(super) fn load(
+        sources: Arc<Sources>,
+        generation: Generation,
+        beat: Arc<AtomicU64>,
+    ) -> Result<World, CharterErrors> {
+        let mut world = World::empty(Arc::clone(&sources), beat)
+            .map_err(|error| CharterError::plain(format!("cannot set up the VM: {error}")))?;
+        let mut errors = Vec::new();
+        let mut left = Allowance::LOAD.time;
+        for (name, _) in sources.iter() {
+            let result = match name.starts_with("lib/") {
+                // A module runs when it is required; here only its syntax is looked at.
+                true => world.compile(name, LuaValue::Nil).map(drop),
+                false => world.execute(name, &mut left),
+            };
+            if let Err(failure) = result {
+                errors.push(failure.error);
+                if failure.fatal {
+                    break;
+                }
+            }
+        }
+        world.registry.borrow_mut().mode = Mode::Idle;
+        if errors.is_empty() {
+            errors = check::generation(&world.registry.borrow(), &sources);
+        }
+        if !errors.is_empty() {
+            return Err(CharterErrors(errors));
+        }
+        let team = world.registry.borrow().team(generation);
+        world.team = Arc::new(team);
+        Ok(world)
+    }
+
+    fn empty(sources: Arc<Sources>, beat: Arc<AtomicU64>) -> mlua::Result<World> {
+        let libs = StdLib::COROUTINE
+            | StdLib::TABLE
+            | StdLib::STRING
+            | StdLib::UTF8
+            | StdLib::BIT
+            | StdLib::MATH
+            | StdLib::DEBUG;
+        let lua = Lua::new_with(libs, LuaOptions::new())?;
+        lua.set_memory_limit(MEMORY)?;
+        let registry = Rc::new(RefCell::new(Registry::default()));
+        let natives = native::table(&lua, Rc::clone(&registry), Arc::clone(&sources))?;
+        let prelude: Table = lua.load(PRELUDE).set_name("=prelude").call(natives)?;
+        lua.sandbox(true)?;
+        let meter = Meter::install(&lua, beat);
+        meter.locate_with(prelude.get("where_is")?);
+        Ok(World {
+            main: prelude.get("main")?,
+            route: prelude.get("route")?,
+            freeze: prelude.get("freeze")?,
+            make_instance: prelude.get("make_instance")?,
+            team: Arc::default(),
+            lua,
+            meter,
+            sources,
+            registry,
+        })
+    }
+
+    /// Executes the file that declares a recipe in a fresh environment and returns the recipe's function.
+    pub(super) fn instance(&self, recipe: &str) -> Result<Function, Failure> {
+        let entry = self.registry.borrow().entry_of(recipe);
+        let Some(entry) = entry else {
+            return Err(Failure {
+                error: CharterError::plain(format!("the charter has no recipe '{recipe}'")),
+                fatal: true,
+            });
+        };
+        self.registry.borrow_mut().mode = Mode::Instance {
+            recipe: recipe.to_owned(),
+            found: None,
+        };
+        let done = self.execute_as(&entry, &mut Allowance::LOAD.time.clone());
+        let mode = std::mem::take(&mut self.registry.borrow_mut().mode);
+        done?;
+        match mode {
+            Mode::Instance {
+                found: Some(function),
+                ..
+            } => Ok(function),
+            _ => Err(Failure {
+                error: CharterError::plain(format!(
+                    "{entry} declared the recipe '{recipe}' when it was loaded, and does not now"
+                )),
+                fatal: true,
+            }),
+        }
+    }
+
+    /// Calls a function that may not wait, with an allowance.
+    pub(super) fn call(
+        &self,
+        function: &Function,
+        args: impl IntoLuaMulti,
+        allowance: Allowance,
+    ) -> Result<MultiValue, Failure> {
+        self.call_within(function, args, allowance).0
+    }
+
+    fn call_within(
+        &self,
+        function: &Function,
+        args: impl IntoLuaMulti,
+        allowance: Allowance,
+    ) -> (Result<MultiValue, Failure>, Duration) {
+        let thread = match self.lua.create_thread(function.clone()) {
+            Ok(thread) => thread,
+            Err(error) => return (Err(self.failure(&error, None)), Duration::ZERO),
+        };
+        self.meter.begin(&thread, allowance);
+        let result = thread.resume::<MultiValue>(args);
+        let used = self.meter.end();
+        let result = match result {
+            Err(error) => Err(self.failure(&error, used.blown)),
+            Ok(_) if used.blown.is_some() => {
+                Err(self.failure(&mlua::Error::StackError, used.blown))
+            }
+            Ok(_) if thread.is_resumable() => Err(Failure {
+                error: CharterError::plain("only a recipe may wait"),
+                fatal: false,
+            }),
+            Ok(values) => Ok(values),
+        };
+        (result, used.time)
+    }
+
+    /// Turns an error of Lua into one of a charter; collects all garbage if memory ran out.
+    pub(super) fn failure(&self, error: &mlua::Error, blown: Option<String>) -> Failure {
+        if let Some(text) = blown {
+            return Failure {
+                error: CharterError::read(&self.sources, &text),
+                fatal: true,
+            };
+        }
+        if is_memory(error) {
+            // Twice, since a finalised object is only freed by the next collection.
+            let _ = self.lua.gc_collect();
+            let _ = self.lua.gc_collect();
+            return Failure {
+                error: CharterError::plain(format!(
+                    "out of memory: a charter's code may use {} MiB",
+                    MEMORY / 1024 / 1024
+                )),
+                fatal: true,
+            };
+        }
+        Failure {
+            error: native::read_error(&self.sources, error),
+            fatal: false,
+        }
+    }
+
+    fn execute(&self, name: &str, left: &mut Duration) -> Result<(), Failure> {
+        self.registry.borrow_mut().mode = Mode::Load {
+            entry: name.to_owned(),
+        };
+        self.registry.borrow_mut().wrong_field = None;
+        self.execute_as(name, left).map_err(|mut failure| {
+            let field = self.registry.borrow_mut().wrong_field.take();
+            if let Some(field) = field {
+                point_at_field(&mut failure.error, &self.sources, &field);
+            }
+            failure
+        })
+    }
+
+    fn execute_as(&self, name: &str, left: &mut Duration) -> Result<(), Failure> {
+        let env: LuaValue = self
+            .make_instance
+            .call(())
+            .map_err(|error| self.failure(&error, None))?;
+        let function = self.compile(name, env)?;
+        let allowance = Allowance {
+            time: *left,
+            ..Allowance::LOAD
+        };
+        let (result, used) = self.call_within(&function, (), allowance);
+        *left = left.saturating_sub(used);
+        result.map(drop)
+    }
+
+    fn compile(&self, name: &str, env: LuaValue) -> Result<Function, Failure> {
+        native::compile(&self.lua, &self.sources, name, env)
+            .map_err(|error| self.failure(&error, None))
+    }
+}
+
+fn is_memory(error: &mlua::Error) -> bool {
+    match error {
+        mlua::Error::MemoryError(_) => true,
+        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
+            is_memory(cause)
+        }
+        mlua::Error::RuntimeError(text) => text.starts_with("not enough memory"),
+        _ => false,
+    }
+}
+
+/// Moves an error from the line of the call to the line of the field that is to blame.
+fn point_at_field(error: &mut CharterError, sources: &Sources, field: &str) {
+    let (Some(file), Some(line)) = (error.file.clone(), error.line) else {
+        return;
+    };
+    for candidate in line..line + 60 {
+        let Some(text) = sources.line(&file, candidate) else {
+            return;
+        };
+        let names_it = text.match_indices(field).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + field.len()..].trim_start();
+            !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+                && after.starts_with('=')
+                && !after.starts_with("==")
+        });
+        if names_it {
+            error.line = Some(candidate);
+            error.source_line = Some(text.to_owned());
+            return;
+        }
+    }
+}

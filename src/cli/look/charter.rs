@@ -1,0 +1,79 @@
+//! The state of the charter, and where the rubrics would send a task.
+
+use serde::Deserialize;
+
+use super::{Look, safe, wrap};
+use crate::fleet::team::{Generation, Routed};
+
+/// What `GET /v1/charter` tells, as far as people are shown it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Status {
+    /// The directory.
+    pub dir: String,
+    /// The generation in force.
+    pub generation: Generation,
+    /// Its files.
+    pub files: Vec<String>,
+    /// True when the files in force are not what lies in the directory.
+    pub last_good: bool,
+    /// Why the newest files were not taken.
+    #[serde(default)]
+    pub error: Option<String>,
+}
+
+/// Draws the state of the charter.
+pub fn status(status: &Status, look: &Look) -> String {
+    let hash: String = status.generation.hash.chars().take(12).collect();
+    let head = match status.generation.number {
+        0 => format!("no charter is in force; it is read from {}", status.dir),
+        n => format!("generation {n} ({hash}) of {}", status.dir),
+    };
+    let mut out = vec![wrap(&safe(&head), look.width, "")];
+    if status.last_good {
+        out.push(wrap("what is in force is the last good copy, not what lies in the directory", look.width, "  "));
+    }
+    out.extend(status.files.iter().map(|file| format!("  {}", safe(file))));
+    if let Some(error) = &status.error {
+        out.push("the newest files were not taken:".to_string());
+        out.extend(safe(error).lines().map(|line| format!("  {line}")));
+    }
+    out.join("\n")
+}
+
+/// Draws where a task would go, and what each rubric said.
+pub fn routed(routed: &Routed, look: &Look) -> String {
+    let head = format!("{} {}, because {}", look.arrow(), look.bold(&routed.to.to_string()), safe(&routed.because));
+    let mut out = vec![wrap(&head, look.width, "")];
+    for asked in &routed.asked {
+        let sign = if asked.rubric == routed.rubric { "*" } else { " " };
+        out.push(wrap(&safe(&format!("{}: {}", asked.rubric, asked.said)), look.width, &format!(" {sign} ")));
+    }
+    out.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::look::tests::plain;
+    use serde_json::json;
+
+    #[test]
+    fn a_refused_edit_is_shown_beside_what_is_in_force() {
+        let shown: Status = serde_json::from_value(json!({
+            "dir": "charters/default", "generation": {"number": 3, "hash": "0123456789abcdef"}, "files": ["routes.lua", "team.lua"],
+            "last_good": true, "error": "team.lua:3: no 'recpie'; did you mean 'recipe'?\n  3 | fleet.recpie(\"x\")", "rejected": 1, "rubric_errors": 0
+        }))
+        .expect("a status");
+        insta::assert_snapshot!(status(&shown, &plain(80)), @"");
+    }
+
+    #[test]
+    fn every_rubric_that_was_asked_is_shown() {
+        let shown: Routed = serde_json::from_value(json!({
+            "to": {"role": "w-local"}, "because": "bulk work and a local worker is free", "rubric": "bulk goes local", "generation": 3,
+            "asked": [{"rubric": "urgent first", "said": "nothing"}, {"rubric": "bulk goes local", "said": "w-local: bulk work"}]
+        }))
+        .expect("a decision");
+        insta::assert_snapshot!(routed(&shown, &plain(80)), @"");
+    }
+}

@@ -1,0 +1,89 @@
+//! What waits in a mailbox, oldest first, each with its id for `ack`.
+
+use super::answer::{ended, question};
+use super::{Look, safe, wrap};
+use crate::engine::requests::{Mail, MailItem};
+
+/// How many lines of a text are shown, unless all are wanted.
+const LINES: usize = 20;
+
+/// Draws a mailbox; `whole` shows all lines of the texts.
+pub fn draw(mail: &Mail, whole: bool, look: &Look) -> String {
+    let mut parts: Vec<String> = mail.messages.iter().map(|item| one(item, whole, look)).collect();
+    if mail.more {
+        let cursor = mail.cursor.map(|cursor| cursor.to_string()).unwrap_or_default();
+        parts.push(look.dim(&format!("more wait: fleetd poll --after {cursor}")));
+    }
+    parts.join("\n")
+}
+
+fn one(item: &MailItem, whole: bool, look: &Look) -> String {
+    let shown = if item.shown { look.dim(" (shown before)") } else { String::new() };
+    let id = look.bold(&item.message.to_string());
+    if let Some(envelope) = &item.reply {
+        let worker = envelope.from.worker.as_ref().map(|worker| format!("{}{worker}", look.dot())).unwrap_or_default();
+        let mut out = format!("{id} {}{}{}{worker}{shown}", envelope.turn, look.dot(), ended(envelope, look));
+        if let Some(why) = &envelope.why {
+            out = format!("{out}\n{}", wrap(&safe(why), look.width, "  why: "));
+        }
+        return out + &text(&envelope.text, whole, look);
+    }
+    if let Some(asked) = &item.question {
+        return format!("{id} asks{shown}\n{}", question(asked, look));
+    }
+    if let Some(result) = &item.run {
+        return format!("{id} {}{shown}\n{}", super::run::line(&result.run, None, look), super::run::value(&result.value));
+    }
+    let notice = item.notice.as_deref().unwrap_or("something this version of fleetd does not know");
+    wrap(&safe(notice), look.width, &format!("{id}{shown} "))
+}
+
+fn text(text: &str, whole: bool, look: &Look) -> String {
+    let text = safe(text);
+    let most = if whole { usize::MAX } else { LINES };
+    let mut out: String = text.lines().take(most).map(|line| format!("\n  {line}")).collect();
+    let left = text.lines().count().saturating_sub(most);
+    if left > 0 {
+        out += &look.dim(&format!("\n  {} {left} more lines: --whole", look.cut()));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::look::tests::plain;
+    use serde_json::json;
+
+    #[test]
+    fn every_kind_of_message_is_drawn() {
+        let reply = json!({
+            "turn": "t17", "from": {"worker": "w-local-1"}, "ok": true, "outcome": "replied", "text": "one\ntwo",
+            "times": {"accepted": 1000, "settled": 2240}, "generation": 1
+        });
+        let run = json!({
+            "id": "r3", "recipe": "bug-hunt", "owner": "operator", "generation": {"number": 1, "hash": "x"}, "started": 1000,
+            "finished_steps": 9, "sent": 8, "settled": 8, "outcome": "partial", "why": "2 parts are missing", "ended": 62_000,
+            "value": {"found": 6}
+        });
+        let mail: Mail = serde_json::from_value(json!({
+            "messages": [
+                {"message": "m20", "at": 2240, "shown": true, "reply": reply},
+                {"message": "m21", "at": 2240, "shown": false, "question": {"question": "q5", "turn": "t18", "text": "Which one?", "at": 2000}},
+                {"message": "m22", "at": 2240, "shown": false, "run": run},
+                {"message": "m23", "at": 2240, "shown": false, "notice": "the charter was not taken: team.lua:3: no 'recpie'"}
+            ],
+            "more": true, "cursor": "m23"
+        }))
+        .expect("a mailbox");
+        insta::assert_snapshot!(draw(&mail, false, &plain(80)), @"");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_unless_all_of_it_is_wanted() {
+        let long = "line\n".repeat(30);
+        assert_eq!(text(&long, false, &plain(80)).lines().count(), 1 + LINES + 1);
+        assert!(text(&long, false, &plain(80)).ends_with("10 more lines: --whole"));
+        assert_eq!(text(&long, true, &plain(80)).lines().count(), 1 + 30);
+    }
+}

@@ -1,0 +1,173 @@
+//! Roles and workers as tables, and the state of the whole daemon above them.
+
+use super::table::{Column, draw as table};
+use super::{Look, safe, wrap};
+use crate::fleet::time::Span;
+use crate::fleet::view::{RoleView, Roster, WorkerView};
+
+const ROLES: &[Column] = &[
+    Column::new("ROLE", 9),
+    Column::new("BUSY", 8).right(),
+    Column::new("WAITING", 7).right(),
+    Column::new("WORKERS", 3).right(),
+    Column::new("FAILED", 4).right(),
+    Column::new("PROFILES", 2).bends(),
+    Column::new("ABOUT", 1).bends(),
+];
+
+const WORKERS: &[Column] = &[
+    Column::new("WORKER", 9),
+    Column::new("STATE", 8),
+    Column::new("FOR", 6).right(),
+    Column::new("TURN", 7),
+    Column::new("TURNS", 2).right(),
+    Column::new("PROFILE", 5),
+    Column::new("LAUNCHER", 3),
+    Column::new("PID", 1).right(),
+    Column::new("WHY", 4).bends(),
+];
+
+/// Draws everybody.
+pub fn draw(roster: &Roster, look: &Look) -> String {
+    let mut parts = Vec::new();
+    match roster.roles.is_empty() {
+        true => parts.push("no roles: the charter in force declares none".to_string()),
+        false => parts.push(roles(&roster.roles, look)),
+    }
+    match roster.workers.is_empty() {
+        true => parts.push(wrap("no workers live now; roles start theirs when work comes", look.width, "")),
+        false => parts.push(workers(&roster.workers, look)),
+    }
+    parts.join("\n\n")
+}
+
+/// Draws what is open and what waits, in one line.
+pub fn summary(roster: &Roster, look: &Look) -> String {
+    let generation = match roster.generation {
+        0 => "no charter".to_string(),
+        n => format!("charter generation {n}"),
+    };
+    let mut parts = vec![generation, count(roster.open_turns, "open turn"), count(roster.open_runs, "open run")];
+    parts.extend(roster.mail.iter().filter(|(_, n)| **n > 0).map(|(who, n)| format!("{n} waiting for the {who}")));
+    wrap(&parts.join(look.dot()), look.width, "")
+}
+
+/// Draws one worker in a line.
+pub fn worker_line(worker: &WorkerView, look: &Look) -> String {
+    let mut parts =
+        vec![look.bold(worker.name.as_str()), look.state(&worker.state), format!("profile {}", worker.profile)];
+    parts.extend(worker.turn.map(|turn| format!("has {turn}")));
+    parts.extend(worker.why.as_ref().map(|why| safe(why).into_owned()));
+    parts.join(look.dot())
+}
+
+fn roles(roles: &[RoleView], look: &Look) -> String {
+    let rows: Vec<Vec<String>> = roles
+        .iter()
+        .map(|role| {
+            let load = &role.load;
+            let profiles: Vec<&str> = role.profiles.iter().map(|name| name.as_str()).collect();
+            vec![
+                safe(role.name.as_str()).into_owned(),
+                format!("{}/{}", load.busy, load.max_busy),
+                format!("{}/{}", load.waiting, load.max_waiting),
+                load.workers.to_string(),
+                if load.recent_failures == 0 { String::new() } else { load.recent_failures.to_string() },
+                profiles.join(", "),
+                safe(role.about.as_deref().unwrap_or_default()).lines().next().unwrap_or_default().to_string(),
+            ]
+        })
+        .collect();
+    table(look, ROLES, &rows)
+}
+
+fn workers(workers: &[WorkerView], look: &Look) -> String {
+    let rows: Vec<Vec<String>> = workers
+        .iter()
+        .map(|worker| {
+            vec![
+                safe(worker.name.as_str()).into_owned(),
+                look.state(&worker.state),
+                Span(worker.age_ms).to_string(),
+                worker.turn.map(|turn| turn.to_string()).unwrap_or_default(),
+                worker.turns.to_string(),
+                worker.profile.to_string(),
+                worker.launcher.clone(),
+                worker.process.map(|process| process.pid.to_string()).unwrap_or_default(),
+                safe(worker.why.as_deref().unwrap_or_default()).lines().next().unwrap_or_default().to_string(),
+            ]
+        })
+        .collect();
+    table(look, WORKERS, &rows)
+}
+
+fn count(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::look::tests::plain;
+    use serde_json::json;
+
+    fn roster() -> Roster {
+        let load = |busy: u32, failures: u32| json!({"max_busy": 6, "busy": busy, "free": 6 - busy, "waiting": 12, "max_waiting": 200, "workers": busy, "recent_failures": failures});
+        let role = |name: &str, about: &str, load: serde_json::Value| {
+            let mut role = json!({"name": name, "about": about, "profiles": ["qwen", "sonnet"]});
+            role.as_object_mut().expect("an object").extend(load.as_object().expect("an object").clone());
+            role
+        };
+        serde_json::from_value(json!({
+            "generation": 3,
+            "roles": [role("w-claude", "judges what others found", load(0, 0)), role("w-local", "bulk work on this machine, many small parts at once", load(1, 2))],
+            "workers": [
+                {"name": "w-local-1", "role": "w-local", "profile": "qwen", "launcher": "exec", "state": "busy", "turn": "t17", "elastic": true, "turns": 41, "process": {"pid": 4711, "start": 99}, "age_ms": 61_000},
+                {"name": "w-local-2", "role": "w-local", "profile": "qwen", "launcher": "exec", "state": "failed", "why": "the program does not exist", "elastic": false, "turns": 0, "age_ms": 250}
+            ],
+            "open_turns": 1, "open_runs": 2, "mail": {"operator": 4}
+        }))
+        .expect("a roster")
+    }
+
+    #[test]
+    fn a_wide_terminal_shows_all_columns() {
+        insta::assert_snapshot!(draw(&roster(), &plain(120)), @"");
+    }
+
+    #[test]
+    fn eighty_columns_lose_what_matters_least() {
+        insta::assert_snapshot!(draw(&roster(), &plain(80)), @"");
+    }
+
+    #[test]
+    fn forty_columns_still_tell_who_does_what() {
+        insta::assert_snapshot!(draw(&roster(), &plain(40)), @"");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_its_terminal() {
+        for width in 36..160 {
+            let text = draw(&roster(), &plain(width));
+            let widest = text.lines().map(console::measure_text_width).max().expect("lines");
+            assert!(widest <= width, "{widest} columns on {width}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_summary_counts() {
+        insta::assert_snapshot!(summary(&roster(), &plain(120)), @"charter generation 3 · 1 open turn · 2 open runs · 4 waiting for the operator");
+    }
+
+    #[test]
+    fn an_empty_fleet_says_so() {
+        insta::assert_snapshot!(draw(&Roster::default(), &plain(80)), @"
+        no roles: the charter in force declares none
+
+        no workers live now; roles start theirs when work comes
+        ");
+    }
+}

@@ -1,0 +1,273 @@
+//! fleetd.toml and the arguments of `serve`, as checked types: raw → checked, and after that nobody validates.
+//!
+//! Every refusal to start that a setting can cause is here. Pure but for `load`, which looks for files and reads one.
+
+mod check;
+mod error;
+mod raw;
+#[cfg(test)]
+mod tests;
+mod url;
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use self::error::ConfigError;
+
+use self::error::Source;
+use self::raw::Raw;
+use crate::fleet::time::Span;
+
+const FILE: &str = "fleetd.toml";
+const PORT: u16 = 7717;
+const CHARTER: &str = "charters/default";
+
+/// Everything that is set for one daemon. Read once at the start: a change takes effect at the next one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The file it was read from; none when everything is a default.
+    pub file: Option<PathBuf>,
+    /// Where to listen. Default: `127.0.0.1:7717`.
+    pub listen: SocketAddr,
+    /// The state directory. Default: `$XDG_STATE_HOME/fleetd`, else `~/.local/state/fleetd`.
+    pub state: PathBuf,
+    /// The charter. Default: `charters/default` where the daemon is started, else the one in the program.
+    pub charter: CharterSource,
+    /// Where sessions live. Default: `auto`.
+    pub pane_host: PaneHost,
+    /// How callers are known. Default: `loopback-trust`.
+    pub auth: Auth,
+    /// The model addresses that a profile may name. Default: none.
+    pub endpoints: BTreeMap<EndpointName, Endpoint>,
+    /// Programs that a profile may start. Default: none listed, which means whatever a profile names.
+    pub executables: Vec<String>,
+    /// Programs that `run:command` may start. Default: none.
+    pub commands: Vec<String>,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// Where the charter is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CharterSource {
+    /// In this directory, which was there when the settings were read.
+    Dir(PathBuf),
+    /// In the program itself.
+    Embedded,
+}
+
+/// Where sessions live.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PaneHost {
+    /// Whatever is there.
+    #[default]
+    Auto,
+}
+
+/// How callers are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Auth {
+    /// By what the kernel says of a connection on this machine.
+    #[default]
+    LoopbackTrust,
+}
+
+/// The name of an endpoint, such as `local-llm`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EndpointName(pub Arc<str>);
+
+/// A model address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The address.
+    pub url: String,
+    /// The name of the variable with its key; never the key.
+    pub key_env: Option<String>,
+    /// Hosts that a worker on this endpoint may be sent to, in lower case. Default: the address's own.
+    pub allowed_hosts: Vec<String>,
+    /// How many workers may be busy on it at once. Default: no limit of its own.
+    pub max_busy: Option<u32>,
+}
+
+/// Bounds of the daemon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Living workers at most. Default: 64.
+    pub max_workers: usize,
+    /// Length of a prompt at most. Default: 1 MiB.
+    pub max_prompt_bytes: usize,
+    /// How long history, keys and shown replies are kept. Default: 7 days.
+    pub retention: Span,
+    /// How long a shutdown waits for open turns. Default: 10 s.
+    pub drain: Span,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { max_workers: 64, max_prompt_bytes: 1 << 20, retention: Span::days(7), drain: Span::seconds(10) }
+    }
+}
+
+/// What `serve` was told on its command line; each goes before the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Args {
+    /// `--config FILE`
+    pub config: Option<PathBuf>,
+    /// `--charter DIR`
+    pub charter: Option<PathBuf>,
+    /// `--state DIR`
+    pub state: Option<PathBuf>,
+    /// `--listen ADDR`
+    pub listen: Option<String>,
+}
+
+/// Where the daemon is started, and the variables that say where a person's files are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// `HOME`
+    pub home: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME`
+    pub config_home: Option<PathBuf>,
+    /// `XDG_STATE_HOME`
+    pub state_home: Option<PathBuf>,
+}
+
+impl Surroundings {
+    /// Returns those of this process.
+    pub fn of_process() -> Result<Surroundings, ConfigError> {
+        let cwd = std::env::current_dir().map_err(|error| {
+            ConfigError::outside(format!("the working directory cannot be found: {error}"), "start fleetd elsewhere")
+        })?;
+        let dir = |name| std::env::var_os(name).map(PathBuf::from);
+        Ok(Surroundings {
+            cwd,
+            home: dir("HOME"),
+            config_home: dir("XDG_CONFIG_HOME"),
+            state_home: dir("XDG_STATE_HOME"),
+        })
+    }
+
+    /// Returns the state directory of `--state DIR`, or the default one.
+    pub fn state_dir(&self, told: Option<&Path>) -> Result<PathBuf, ConfigError> {
+        if let Some(told) = told {
+            return Ok(self.cwd.join(told));
+        }
+        home_of(&self.state_home, &self.home, ".local/state").map(|home| home.join("fleetd")).ok_or_else(|| {
+            ConfigError::outside(
+                "there is no place for the state: neither XDG_STATE_HOME nor HOME is an absolute path",
+                "name a directory with --state DIR",
+            )
+        })
+    }
+
+    /// Returns the files in which settings are looked for when none was named, in order.
+    fn config_files(&self) -> Vec<PathBuf> {
+        let home = home_of(&self.config_home, &self.home, ".config").map(|home| home.join("fleetd").join(FILE));
+        [Some(self.cwd.join(FILE)), home].into_iter().flatten().collect()
+    }
+}
+
+/// Finds the file, reads it, and checks everything.
+pub fn load(args: &Args, around: &Surroundings) -> Result<Config, ConfigError> {
+    let is_dir = |dir: &Path| dir.is_dir();
+    if let Some(named) = &args.config {
+        let file = around.cwd.join(named);
+        let text = read(&file)?.ok_or_else(|| {
+            ConfigError::outside(
+                format!("there is no config file {}", file.display()),
+                "name one that exists with --config FILE, leave it out, or make one with fleetd init",
+            )
+        })?;
+        return resolve(args, around, Some((&file, &text)), &is_dir);
+    }
+    for file in around.config_files() {
+        if let Some(text) = read(&file)? {
+            return resolve(args, around, Some((&file, &text)), &is_dir);
+        }
+    }
+    resolve(args, around, None, &is_dir)
+}
+
+/// Checks arguments, surroundings and the text of a file; `is_dir` tells which directories there are.
+pub fn resolve(
+    args: &Args,
+    around: &Surroundings,
+    file: Option<(&Path, &str)>,
+    is_dir: &dyn Fn(&Path) -> bool,
+) -> Result<Config, ConfigError> {
+    let source = file.map_or(Source { file: Path::new(""), text: "" }, |(file, text)| Source { file, text });
+    let raw = raw::read(source)?;
+    Ok(Config {
+        file: file.map(|(file, _)| file.into()),
+        pane_host: check::pane_host(source, &raw)?,
+        auth: check::auth(source, &raw)?,
+        endpoints: check::endpoints(source, &raw)?,
+        executables: check::programs(source, "launch.executables", &raw.launch.executables)?,
+        commands: check::programs(source, "commands.allow", &raw.commands.allow)?,
+        limits: check::limits(source, &raw.limits)?,
+        listen: listen(args, source, &raw)?,
+        state: around.state_dir(args.state.as_deref())?,
+        charter: charter(args, around, source, &raw, is_dir)?,
+    })
+    .and_then(|config| check::no_broker(source, &raw).map(|()| config))
+}
+
+fn listen(args: &Args, source: Source<'_>, raw: &Raw) -> Result<SocketAddr, ConfigError> {
+    if let Some(told) = &args.listen {
+        return check::listen(told)
+            .map_err(|(message, hint)| ConfigError::outside(format!("--listen {told}: {message}"), hint));
+    }
+    let Some(written) = &raw.listen else { return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT)) };
+    check::listen(written.get_ref())
+        .map_err(|(message, hint)| source.refuse(&written.span(), format!("listen: {message}")).hint(hint))
+}
+
+/// A charter that was named must be there: with another one the team would be somebody else's.
+fn charter(
+    args: &Args,
+    around: &Surroundings,
+    source: Source<'_>,
+    raw: &Raw,
+    is_dir: &dyn Fn(&Path) -> bool,
+) -> Result<CharterSource, ConfigError> {
+    const HINT: &str = "name a directory that exists, or make one with fleetd init";
+    if let Some(told) = &args.charter {
+        let dir = around.cwd.join(told);
+        let missing = || ConfigError::outside(format!("there is no charter directory {}", dir.display()), HINT);
+        return if is_dir(&dir) { Ok(CharterSource::Dir(dir)) } else { Err(missing()) };
+    }
+    if let Some(written) = &raw.charter {
+        let dir = source.file.parent().unwrap_or(source.file).join(written.get_ref());
+        let missing =
+            || source.refuse(&written.span(), format!("there is no charter directory {}", dir.display())).hint(HINT);
+        return if is_dir(&dir) { Ok(CharterSource::Dir(dir)) } else { Err(missing()) };
+    }
+    let dir = around.cwd.join(CHARTER);
+    Ok(if is_dir(&dir) { CharterSource::Dir(dir) } else { CharterSource::Embedded })
+}
+
+/// Relative paths in these variables are to be ignored, says the specification that names them.
+fn home_of(xdg: &Option<PathBuf>, home: &Option<PathBuf>, below: &str) -> Option<PathBuf> {
+    let absolute = |path: &Option<PathBuf>| path.clone().filter(|path| path.is_absolute());
+    absolute(xdg).or_else(|| absolute(home).map(|home| home.join(below)))
+}
+
+/// Returns nothing when there is no such file.
+fn read(file: &Path) -> Result<Option<String>, ConfigError> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let why = match error.kind() {
+                std::io::ErrorKind::InvalidData => "it is not UTF-8 text".into(),
+                _ => error.to_string(),
+            };
+            let says = format!("the config file {} cannot be read: {why}", file.display());
+            Err(ConfigError::outside(says, "name another one with --config FILE"))
+        }
+    }
+}

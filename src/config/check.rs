@@ -1,0 +1,191 @@
+//! From what is written to what is meant: every value of fleetd.toml is checked here, once. Pure.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
+
+use toml::Spanned;
+
+use super::error::{ConfigError, Source, nearest};
+use super::raw::{Raw, RawEndpoint, RawLimits};
+use super::url::host_of;
+use super::{Auth, Endpoint, EndpointName, Limits, PaneHost};
+use crate::fleet::time::Span;
+
+/// Checks everything that no argument can replace; `listen` and `charter` are checked where they are chosen.
+pub(super) fn pane_host(source: Source<'_>, raw: &Raw) -> Result<PaneHost, ConfigError> {
+    const VALID: [&str; 4] = ["auto", "herdr", "embedded", "agentapi"];
+    match raw.pane_host.as_ref().map(|word| (word, word.get_ref().as_str())) {
+        None | Some((_, "auto")) => Ok(PaneHost::Auto),
+        Some((word, name)) if VALID.contains(&name) => Err(source
+            .refuse(&word.span(), format!("pane_host = \"{name}\" is not in this version"))
+            .hint("write pane_host = \"auto\", or leave it out")),
+        Some((word, name)) => Err(one_of(source, word, "pane_host", name, &VALID)),
+    }
+}
+
+pub(super) fn auth(source: Source<'_>, raw: &Raw) -> Result<Auth, ConfigError> {
+    const VALID: [&str; 2] = ["loopback-trust", "token"];
+    match raw.auth.as_ref().map(|word| (word, word.get_ref().as_str())) {
+        None | Some((_, "loopback-trust")) => {}
+        Some((word, "token")) => {
+            return Err(source
+                .refuse(&word.span(), "auth = \"token\" is not in this version")
+                .hint("write auth = \"loopback-trust\", or leave it out, and listen on a loopback address"));
+        }
+        Some((word, name)) => return Err(one_of(source, word, "auth", name, &VALID)),
+    }
+    for (name, value) in [("token_file", &raw.token_file), ("token_env", &raw.token_env)] {
+        if let Some(value) = value {
+            return Err(source
+                .refuse(&value.span(), format!("{name} is set, and auth is \"loopback-trust\", which uses no token"))
+                .hint(format!("leave {name} out")));
+        }
+    }
+    Ok(Auth::LoopbackTrust)
+}
+
+pub(super) fn no_broker(source: Source<'_>, raw: &Raw) -> Result<(), ConfigError> {
+    let Some(broker) = &raw.broker else { return Ok(()) };
+    Err(source
+        .refuse(&broker.url.span(), "a broker is not in this version")
+        .hint("leave [broker] out; what waits for the leader is kept in the state directory"))
+}
+
+pub(super) fn endpoints(source: Source<'_>, raw: &Raw) -> Result<BTreeMap<EndpointName, Endpoint>, ConfigError> {
+    raw.endpoints.iter().map(|(name, raw)| endpoint(source, name, raw)).collect()
+}
+
+fn endpoint(
+    source: Source<'_>,
+    name: &Spanned<String>,
+    raw: &RawEndpoint,
+) -> Result<(EndpointName, Endpoint), ConfigError> {
+    let text = name.get_ref();
+    if text.is_empty() || !text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+        return Err(source
+            .refuse(&name.span(), format!("'{text}' is not a name for an endpoint"))
+            .hint("use letters, digits, '-', '_' and '.'"));
+    }
+    let host = host_of(raw.url.get_ref()).map_err(|why| {
+        // Not repeated: an address may hold a password, and this text ends in logs.
+        source
+            .refuse(&raw.url.span(), format!("the url of endpoint '{text}' is not usable: {why}"))
+            .hint("write for example url = \"https://llm.example/v1\"")
+    })?;
+    let allowed_hosts = match &raw.allowed_hosts {
+        None => vec![host.to_ascii_lowercase()],
+        Some(hosts) => {
+            let listed: Vec<String> = hosts.get_ref().iter().map(|host| host.get_ref().to_ascii_lowercase()).collect();
+            if !listed.contains(&host.to_ascii_lowercase()) {
+                return Err(source
+                    .refuse(&hosts.span(), format!("allowed_hosts of endpoint '{text}' lacks its own host '{host}'"))
+                    .hint(format!("add \"{host}\", or leave allowed_hosts out")));
+            }
+            listed
+        }
+    };
+    let max_busy = match &raw.max_busy {
+        None => None,
+        Some(n) => u32::try_from(number(source, n, "max_busy", 1..=10_000)?).ok(),
+    };
+    let key_env = raw.key_env.as_ref().map(|key| key_env(source, text, key)).transpose()?;
+    let endpoint = Endpoint { url: raw.url.get_ref().clone(), key_env, allowed_hosts, max_busy };
+    Ok((EndpointName(text.as_str().into()), endpoint))
+}
+
+fn key_env(source: Source<'_>, endpoint: &str, key: &Spanned<String>) -> Result<String, ConfigError> {
+    let name = key.get_ref();
+    let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if begins_well && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Ok(name.clone());
+    }
+    // Not repeated either: who misunderstands this setting writes the key itself.
+    Err(source
+        .refuse(&key.span(), format!("key_env of endpoint '{endpoint}' is not the name of a variable"))
+        .hint("write the name of the variable that holds the key, such as LOCAL_LLM_KEY, never the key itself"))
+}
+
+/// Checks a list of programs.
+pub(super) fn programs(source: Source<'_>, setting: &str, raw: &[Spanned<String>]) -> Result<Vec<String>, ConfigError> {
+    let checked = raw.iter().map(|program| match program.get_ref() {
+        name if name.trim().is_empty() || name.contains('\0') => Err(source
+            .refuse(&program.span(), format!("'{}' in {setting} is not a program", name.escape_debug()))
+            .hint("write a name that is found in PATH, such as \"rg\", or an absolute path")),
+        name if name.contains('/') && !name.starts_with('/') => Err(source
+            .refuse(&program.span(), format!("'{name}' in {setting} is a relative path"))
+            .hint("write a name that is found in PATH, such as \"rg\", or an absolute path")),
+        name => Ok(name.clone()),
+    });
+    checked.collect()
+}
+
+pub(super) fn limits(source: Source<'_>, raw: &RawLimits) -> Result<Limits, ConfigError> {
+    let mut limits = Limits::default();
+    if let Some(n) = &raw.max_workers {
+        limits.max_workers = number(source, n, "max_workers", 1..=10_000)?;
+    }
+    if let Some(n) = &raw.max_prompt_bytes {
+        limits.max_prompt_bytes = number(source, n, "max_prompt_bytes", 1_024..=(64 << 20))?;
+    }
+    if let Some(span) = &raw.retention {
+        limits.retention = length(source, span, "retention", Span::minutes(60)..=Span::days(3_650))?;
+    }
+    if let Some(span) = &raw.drain {
+        limits.drain = length(source, span, "drain", Span(0)..=Span::minutes(60))?;
+    }
+    Ok(limits)
+}
+
+/// Reads an address to listen on. Without a token only this machine may be listened to.
+pub(super) fn listen(text: &str) -> Result<SocketAddr, (String, String)> {
+    let read = match text.strip_prefix("localhost:") {
+        Some(port) => port.parse().ok().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)),
+        None => text.parse().ok(),
+    };
+    let Some(address) = read else {
+        let says = format!("'{text}' is not an address to listen on");
+        return Err((says, "write an address and a port, such as \"127.0.0.1:7717\" or \"[::1]:7717\"".into()));
+    };
+    if !address.ip().is_loopback() {
+        let says = format!(
+            "'{text}' is not a loopback address: other machines could reach it, and auth = \"token\" is not in this version"
+        );
+        return Err((says, format!("listen on \"127.0.0.1:{}\"", address.port())));
+    }
+    Ok(address)
+}
+
+fn number(
+    source: Source<'_>,
+    n: &Spanned<i64>,
+    setting: &str,
+    valid: RangeInclusive<usize>,
+) -> Result<usize, ConfigError> {
+    let (least, most) = (valid.start(), valid.end());
+    usize::try_from(*n.get_ref()).ok().filter(|n| valid.contains(n)).ok_or_else(|| {
+        let says = format!("{setting} = {} is not between {least} and {most}", n.get_ref());
+        source.refuse(&n.span(), says)
+    })
+}
+
+fn length(
+    source: Source<'_>,
+    span: &Spanned<Span>,
+    setting: &str,
+    valid: RangeInclusive<Span>,
+) -> Result<Span, ConfigError> {
+    if valid.contains(span.get_ref()) {
+        return Ok(*span.get_ref());
+    }
+    let (least, most) = (valid.start(), valid.end());
+    Err(source.refuse(&span.span(), format!("{setting} = {} is not between {least} and {most}", span.get_ref())))
+}
+
+fn one_of(source: Source<'_>, word: &Spanned<String>, setting: &str, name: &str, valid: &[&str]) -> ConfigError {
+    let refused = source.refuse(&word.span(), format!("{setting} = \"{name}\" does not exist"));
+    match nearest(name, valid.iter().copied()) {
+        Some(meant) => refused.hint(format!("did you mean \"{meant}\"?")),
+        None => refused.hint(format!("valid: {}", valid.join(", "))),
+    }
+}

@@ -1,0 +1,277 @@
+//! Tables of right and wrong settings, with the exact words of each refusal. No file is read.
+
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+fn around() -> Surroundings {
+    Surroundings {
+        cwd: "/w".into(),
+        home: Some("/h".into()),
+        config_home: Some("/c".into()),
+        state_home: Some("/s".into()),
+    }
+}
+
+fn of(args: &Args, text: &str) -> Result<Config, ConfigError> {
+    let dirs = [Path::new("/w/team"), Path::new("/e/mine")];
+    resolve(args, &around(), Some((Path::new("/e/fleetd.toml"), text)), &|dir| dirs.contains(&dir))
+}
+
+fn refusal(text: &str) -> String {
+    let refused = of(&Args::default(), text).expect_err(text);
+    let hint = refused.hint.as_deref().map_or(String::new(), |hint| format!(" | {hint}"));
+    format!("{refused}{hint}")
+}
+
+#[test]
+fn nothing_said_means_the_defaults() {
+    let config = resolve(&Args::default(), &around(), None, &|_| false).unwrap();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:7717");
+    assert_eq!(config.state, PathBuf::from("/s/fleetd"));
+    assert_eq!(config.charter, CharterSource::Embedded);
+    assert_eq!((config.file, config.pane_host, config.auth), (None, PaneHost::Auto, Auth::LoopbackTrust));
+    assert!(config.endpoints.is_empty() && config.executables.is_empty() && config.commands.is_empty());
+    assert_eq!(config.limits, Limits::default());
+    assert_eq!((config.limits.retention, config.limits.drain), (Span::days(7), Span::seconds(10)));
+    let beside = resolve(&Args::default(), &around(), None, &|dir| dir == Path::new("/w/charters/default")).unwrap();
+    assert_eq!(beside.charter, CharterSource::Dir("/w/charters/default".into()));
+    let text = "";
+    assert_eq!(of(&Args::default(), text).unwrap().limits, Limits::default());
+}
+
+#[test]
+fn a_whole_file_is_read() {
+    let text = r#"
+        listen = "[::1]:9"
+        charter = "mine"
+        pane_host = "auto"
+        auth = "loopback-trust"
+        [endpoints.local-llm]
+        url = "https://LLM.example/anthropic"
+        key_env = "LOCAL_LLM_KEY"
+        allowed_hosts = ["llm.example", "Files.example"]
+        max_busy = 4
+        [endpoints.bare]
+        url = "http://127.0.0.1:8080"
+        [launch]
+        executables = ["/bin/sh"]
+        [commands]
+        allow = ["cargo", "rg"]
+        [limits]
+        max_workers = 3
+        max_prompt_bytes = 2048
+        retention = "2d"
+        drain = 5
+    "#;
+    let config = of(&Args::default(), text).unwrap();
+    assert_eq!(config.listen.to_string(), "[::1]:9");
+    assert_eq!(config.charter, CharterSource::Dir("/e/mine".into()), "beside the file, not where it was started");
+    let endpoint = &config.endpoints[&EndpointName("local-llm".into())];
+    assert_eq!(endpoint.url, "https://LLM.example/anthropic");
+    assert_eq!(endpoint.key_env.as_deref(), Some("LOCAL_LLM_KEY"));
+    assert_eq!(endpoint.allowed_hosts, ["llm.example", "files.example"]);
+    assert_eq!(endpoint.max_busy, Some(4));
+    let bare = &config.endpoints[&EndpointName("bare".into())];
+    assert_eq!(
+        (bare.allowed_hosts.as_slice(), &bare.key_env, bare.max_busy),
+        (&["127.0.0.1".to_owned()][..], &None, None)
+    );
+    assert_eq!((config.executables, config.commands), (vec!["/bin/sh".into()], vec!["cargo".into(), "rg".into()]));
+    let limits = Limits { max_workers: 3, max_prompt_bytes: 2048, retention: Span::days(2), drain: Span::seconds(5) };
+    assert_eq!(config.limits, limits);
+}
+
+#[test]
+fn arguments_go_before_the_file() {
+    let args = Args {
+        config: None,
+        charter: Some("team".into()),
+        state: Some("state".into()),
+        listen: Some("localhost:0".into()),
+    };
+    let config = of(&args, "listen = \"0.0.0.0:1\"\ncharter = \"gone\"").unwrap();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:0");
+    assert_eq!(config.charter, CharterSource::Dir("/w/team".into()));
+    assert_eq!(config.state, PathBuf::from("/w/state"));
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let wrong = |args: Args| {
+        let refused = of(&args, "").unwrap_err();
+        assert_eq!((&refused.file, refused.line), (&None, None));
+        format!("{refused} | {}", refused.hint.unwrap())
+    };
+    assert_eq!(
+        wrong(Args { charter: Some("nope".into()), ..Args::default() }),
+        "there is no charter directory /w/nope | name a directory that exists, or make one with fleetd init"
+    );
+    assert_eq!(
+        wrong(Args { listen: Some("7717".into()), ..Args::default() }),
+        "--listen 7717: '7717' is not an address to listen on | \
+         write an address and a port, such as \"127.0.0.1:7717\" or \"[::1]:7717\""
+    );
+    assert_eq!(
+        wrong(Args { listen: Some("[::]:7717".into()), ..Args::default() }),
+        "--listen [::]:7717: '[::]:7717' is not a loopback address: other machines could reach it, and \
+         auth = \"token\" is not in this version | listen on \"127.0.0.1:7717\""
+    );
+}
+
+#[test]
+fn the_places_of_files_follow_the_variables() {
+    let files = |around: &Surroundings| around.config_files();
+    let file = |path: &str| PathBuf::from(path);
+    assert_eq!(files(&around()), [file("/w/fleetd.toml"), file("/c/fleetd/fleetd.toml")]);
+    let bare = Surroundings { config_home: Some("relative".into()), state_home: None, ..around() };
+    assert_eq!(files(&bare), [file("/w/fleetd.toml"), file("/h/.config/fleetd/fleetd.toml")]);
+    assert_eq!(bare.state_dir(None).unwrap(), file("/h/.local/state/fleetd"));
+    let homeless = Surroundings { home: None, ..bare };
+    assert_eq!(files(&homeless), [file("/w/fleetd.toml")]);
+    let refused = homeless.state_dir(None).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "there is no place for the state: neither XDG_STATE_HOME nor HOME is an absolute path"
+    );
+    assert_eq!(refused.hint.as_deref(), Some("name a directory with --state DIR"));
+    assert_eq!(homeless.state_dir(Some(Path::new("/x"))).unwrap(), file("/x"));
+}
+
+/// Each wrong text with the exact refusal, `file:line: message | hint`.
+const WRONG: &[(&str, &str)] = &[
+    ("lisen = \"127.0.0.1:1\"", "/e/fleetd.toml:1: there is no setting 'lisen' | did you mean 'listen'?"),
+    (
+        "\n\nzzz = 1",
+        "/e/fleetd.toml:3: there is no setting 'zzz' | valid here: listen, charter, pane_host, auth, token_file, \
+         token_env, endpoints, launch, commands, broker, limits",
+    ),
+    ("[limits]\nmax_worker = 1", "/e/fleetd.toml:2: there is no setting 'max_worker' | did you mean 'max_workers'?"),
+    (
+        "[endpoints.a]\nurl = \"https://a\"\nkey = \"s3cret\"",
+        "/e/fleetd.toml:3: there is no setting 'key' | did you mean 'key_env'?",
+    ),
+    ("listen = 7717", "/e/fleetd.toml:1: invalid type: integer '7717', expected a string"),
+    ("[endpoints.a]\nkey_env = \"A\"", "/e/fleetd.toml:1: missing field 'url'"),
+    ("\nlisten = \"a", "/e/fleetd.toml:2: invalid basic string, expected '\"'"),
+    ("auth = \"token\"\nauth = \"token\"", "/e/fleetd.toml:2: duplicate key"),
+    (
+        "listen = \"somewhere\"",
+        "/e/fleetd.toml:1: listen: 'somewhere' is not an address to listen on | \
+         write an address and a port, such as \"127.0.0.1:7717\" or \"[::1]:7717\"",
+    ),
+    (
+        "#\nlisten = \"0.0.0.0:80\"",
+        "/e/fleetd.toml:2: listen: '0.0.0.0:80' is not a loopback address: other machines could reach it, and \
+         auth = \"token\" is not in this version | listen on \"127.0.0.1:80\"",
+    ),
+    (
+        "charter = \"gone\"",
+        "/e/fleetd.toml:1: there is no charter directory /e/gone | \
+         name a directory that exists, or make one with fleetd init",
+    ),
+    (
+        "pane_host = \"herdr\"",
+        "/e/fleetd.toml:1: pane_host = \"herdr\" is not in this version | write pane_host = \"auto\", or leave it out",
+    ),
+    (
+        "pane_host = \"embeded\"",
+        "/e/fleetd.toml:1: pane_host = \"embeded\" does not exist | did you mean \"embedded\"?",
+    ),
+    (
+        "pane_host = \"x\"",
+        "/e/fleetd.toml:1: pane_host = \"x\" does not exist | valid: auto, herdr, embedded, agentapi",
+    ),
+    (
+        "auth = \"token\"\ntoken_env = \"T\"",
+        "/e/fleetd.toml:1: auth = \"token\" is not in this version | \
+         write auth = \"loopback-trust\", or leave it out, and listen on a loopback address",
+    ),
+    ("auth = \"none\"", "/e/fleetd.toml:1: auth = \"none\" does not exist | valid: loopback-trust, token"),
+    (
+        "token_file = \"t\"",
+        "/e/fleetd.toml:1: token_file is set, and auth is \"loopback-trust\", which uses no token | leave token_file out",
+    ),
+    (
+        "[broker]\nurl = \"amqp://127.0.0.1\"",
+        "/e/fleetd.toml:2: a broker is not in this version | \
+         leave [broker] out; what waits for the leader is kept in the state directory",
+    ),
+    (
+        "[endpoints.\"a b\"]\nurl = \"https://a\"",
+        "/e/fleetd.toml:1: 'a b' is not a name for an endpoint | use letters, digits, '-', '_' and '.'",
+    ),
+    (
+        "[endpoints.a]\nurl = \"https://me:s3cret@a\"",
+        "/e/fleetd.toml:2: the url of endpoint 'a' is not usable: it holds a user name or a password; \
+         name the variable with the key in key_env | write for example url = \"https://llm.example/v1\"",
+    ),
+    (
+        "[endpoints.a]\nurl = \"https://a\"\nkey_env = \"sk-s3cret\"",
+        "/e/fleetd.toml:3: key_env of endpoint 'a' is not the name of a variable | \
+         write the name of the variable that holds the key, such as LOCAL_LLM_KEY, never the key itself",
+    ),
+    (
+        "[endpoints.a]\nurl = \"https://a.example\"\nallowed_hosts = [\"b.example\"]",
+        "/e/fleetd.toml:3: allowed_hosts of endpoint 'a' lacks its own host 'a.example' | \
+         add \"a.example\", or leave allowed_hosts out",
+    ),
+    ("[endpoints.a]\nurl = \"https://a\"\nmax_busy = 0", "/e/fleetd.toml:3: max_busy = 0 is not between 1 and 10000"),
+    (
+        "[launch]\nexecutables = [\n\"sh\",\n\"\"]",
+        "/e/fleetd.toml:4: '' in launch.executables is not a program | \
+         write a name that is found in PATH, such as \"rg\", or an absolute path",
+    ),
+    (
+        "[commands]\nallow = [\"./x\"]",
+        "/e/fleetd.toml:2: './x' in commands.allow is a relative path | \
+         write a name that is found in PATH, such as \"rg\", or an absolute path",
+    ),
+    ("[limits]\nmax_workers = -1", "/e/fleetd.toml:2: max_workers = -1 is not between 1 and 10000"),
+    ("[limits]\nmax_prompt_bytes = 1", "/e/fleetd.toml:2: max_prompt_bytes = 1 is not between 1024 and 67108864"),
+    ("[limits]\nretention = \"5m\"", "/e/fleetd.toml:2: retention = 5m00s is not between 1h00m and 3650d"),
+    ("[limits]\ndrain = \"2h\"", "/e/fleetd.toml:2: drain = 2h00m is not between 0ms and 1h00m"),
+    (
+        "[limits]\ndrain = \"soon\"",
+        "/e/fleetd.toml:2: 'soon' is not a length of time; write for example \"90s\", \"8m\", \"2h\", \"250ms\"",
+    ),
+];
+
+#[test]
+fn wrong_files_are_refused_with_file_line_and_what_would_be_right() {
+    for (text, refused) in WRONG {
+        assert_eq!(&refusal(text), refused, "{text}");
+    }
+}
+
+#[test]
+fn a_refusal_never_repeats_a_secret() {
+    for (text, _) in WRONG.iter().filter(|(text, _)| text.contains("s3cret")) {
+        assert!(!refusal(text).contains("s3cret"), "{text}");
+    }
+}
+
+#[test]
+fn a_file_is_found_where_it_lies_and_a_named_one_must_exist() {
+    let dir = tempfile::tempdir().unwrap();
+    let around = Surroundings { cwd: dir.path().join("w"), config_home: Some(dir.path().join("c")), ..around() };
+    for made in ["w", "c/fleetd"] {
+        std::fs::create_dir_all(dir.path().join(made)).unwrap();
+    }
+    assert_eq!(load(&Args::default(), &around).unwrap().file, None);
+    std::fs::write(dir.path().join("c/fleetd/fleetd.toml"), "listen = \"127.0.0.1:2\"").unwrap();
+    assert_eq!(load(&Args::default(), &around).unwrap().listen.port(), 2);
+    std::fs::write(dir.path().join("w/fleetd.toml"), "listen = \"127.0.0.1:3\"").unwrap();
+    assert_eq!(load(&Args::default(), &around).unwrap().listen.port(), 3);
+    std::fs::write(dir.path().join("w/other.toml"), "listen = \"127.0.0.1:4\"").unwrap();
+    let named = |name: &str| Args { config: Some(name.into()), ..Args::default() };
+    assert_eq!(load(&named("other.toml"), &around).unwrap().listen.port(), 4);
+
+    let missing = around.cwd.join("gone.toml");
+    let refused = load(&named("gone.toml"), &around).unwrap_err();
+    assert_eq!(refused.to_string(), format!("there is no config file {}", missing.display()));
+    std::fs::write(&missing, [0xff, 0xfe]).unwrap();
+    let refused = load(&named("gone.toml"), &around).unwrap_err();
+    let says = format!("the config file {} cannot be read: it is not UTF-8 text", missing.display());
+    assert_eq!(refused.to_string(), says);
+}

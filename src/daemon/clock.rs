@@ -1,0 +1,27 @@
+//! The daemon's clock: wall time at the start plus monotonic time since, so that it never jumps while fleetd runs.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use crate::engine::ports::Clock;
+use crate::fleet::time::Time;
+
+/// Wall time that cannot jump; a suspended machine does not age its deadlines.
+#[derive(Debug)]
+pub struct SteadyClock {
+    started: Time,
+    since: Instant,
+}
+
+impl SteadyClock {
+    /// Returns a clock that agrees with the wall now.
+    pub fn start() -> SteadyClock {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        SteadyClock { started: Time(wall.as_millis() as u64), since: Instant::now() }
+    }
+}
+
+impl Clock for SteadyClock {
+    fn now(&self) -> Time {
+        Time(self.started.0 + self.since.elapsed().as_millis() as u64)
+    }
+}

@@ -1,0 +1,40 @@
+//! The small tasks that carry what one room reports to the engine.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver};
+
+use crate::charter::Upward;
+use crate::engine::Handle;
+use crate::fleet::input::Sighting;
+use crate::fleet::time::Span;
+
+/// Carries what launchers saw.
+pub async fn sightings(handle: Handle, mut seen: Receiver<Sighting>) {
+    while let Some(sighting) = seen.recv().await {
+        handle.seen(sighting).await;
+    }
+}
+
+/// Carries what the charter says: steps of runs, new generations, answers of handlers.
+pub async fn upward(handle: Handle, mut told: UnboundedReceiver<Upward>) {
+    while let Some(message) = told.recv().await {
+        match message {
+            Upward::Run(input) => handle.run_input(input).await,
+            Upward::Team(team) => handle.take_team(team).await,
+            Upward::Act(action) => handle.act(action).await,
+        }
+    }
+}
+
+/// Drops history that is older than the retention, now and then.
+pub async fn prune(handle: Handle, retention: Span, every: Duration) {
+    loop {
+        match handle.journal().prune(handle.now() - retention).await {
+            Ok(0) => {}
+            Ok(rows) => tracing::info!(rows, "old history dropped"),
+            Err(error) => tracing::warn!(%error, "old history could not be dropped"),
+        }
+        tokio::time::sleep(every).await;
+    }
+}

@@ -1,0 +1,70 @@
+//! What a daemon is started with, taken from the checked configuration.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use super::embedded;
+use crate::config::{CharterSource, Config};
+use crate::fleet::Limits;
+use crate::fleet::time::Span;
+
+/// What a daemon is started with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where the doors listen.
+    pub listen: SocketAddr,
+    /// The state directory.
+    pub state: PathBuf,
+    /// The charter.
+    pub charter: Charter,
+    /// Programs that a profile may start; empty = whatever it names.
+    pub executables: Vec<String>,
+    /// Bounds of the fleet.
+    pub limits: Limits,
+    /// How long collected turns and runs are kept.
+    pub retention: Span,
+    /// How long a shutdown waits for open turns.
+    pub drain: Span,
+}
+
+/// Where the charter is read from.
+#[derive(Clone, Debug)]
+pub enum Charter {
+    /// This directory.
+    Dir(PathBuf),
+    /// The one inside the program, written out into the state directory so that it can be looked at.
+    BuiltIn,
+}
+
+impl Charter {
+    /// Returns the directory to read.
+    pub(super) fn directory(&self, state: &Path) -> io::Result<PathBuf> {
+        match self {
+            Charter::Dir(dir) => Ok(dir.clone()),
+            Charter::BuiltIn => embedded::write_out(state),
+        }
+    }
+}
+
+impl From<Config> for Settings {
+    fn from(config: Config) -> Settings {
+        Settings {
+            listen: config.listen,
+            state: config.state,
+            charter: match config.charter {
+                CharterSource::Dir(dir) => Charter::Dir(dir),
+                CharterSource::Embedded => Charter::BuiltIn,
+            },
+            executables: config.executables,
+            limits: Limits {
+                max_workers: config.limits.max_workers,
+                max_prompt_bytes: config.limits.max_prompt_bytes,
+                key_ttl: config.limits.retention,
+                ..Limits::default()
+            },
+            retention: config.limits.retention,
+            drain: config.limits.drain,
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The doors: the ways in, over one listener on this machine.
+//!
+//! What lives here: who is on the other end of a connection (`peer`), and the REST door. A door reads a request, asks
+//! the engine and renders the answer; it decides nothing and keeps no copy of the truth.
+
+pub mod conn;
+pub mod guard;
+pub mod intake;
+pub mod metrics;
+pub mod peer;
+pub mod refused;
+pub mod rest;
+pub mod server;

@@ -1,0 +1,54 @@
+//! How a refusal leaves by HTTP: one JSON form for everything, and one place that maps a kind to a status.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::fleet::refusal::{Refusal, RefusalKind};
+
+/// A refusal on its way out.
+#[derive(Debug)]
+pub struct Refused {
+    status: StatusCode,
+    refusal: Refusal,
+}
+
+impl Refused {
+    /// Returns a refusal whose status says more than its kind: a wrong method, a wrong content type.
+    pub fn with_status(status: StatusCode, refusal: Refusal) -> Self {
+        Self { status, refusal }
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self::with_status(status(refusal.kind), refusal)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let retry = self.refusal.kind == RefusalKind::QueueFull;
+        let mut response = (self.status, Json(self.refusal)).into_response();
+        if retry {
+            let soon = HeaderValue::from_static("1");
+            response.headers_mut().insert(header::RETRY_AFTER, soon);
+        }
+        response
+    }
+}
+
+/// Returns the status of a kind of refusal.
+pub fn status(kind: RefusalKind) -> StatusCode {
+    match kind {
+        RefusalKind::Invalid => StatusCode::BAD_REQUEST,
+        RefusalKind::NotAllowed => StatusCode::FORBIDDEN,
+        RefusalKind::Unknown => StatusCode::NOT_FOUND,
+        RefusalKind::KeyConflict | RefusalKind::Conflict | RefusalKind::Divergence => StatusCode::CONFLICT,
+        RefusalKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        RefusalKind::QueueFull => StatusCode::TOO_MANY_REQUESTS,
+        RefusalKind::PeerUnreachable => StatusCode::BAD_GATEWAY,
+        RefusalKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        RefusalKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

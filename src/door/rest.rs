@@ -1,0 +1,101 @@
+//! The REST door: `/message` and `/v1`, health and metrics. Each handler reads a request, asks the engine's desk and
+//! gives its answer back; nothing is decided here and no state is kept.
+//!
+//! Wrong paths, wrong methods and panics get the same `Refusal` as everything else.
+
+mod admit;
+mod charter;
+mod health;
+mod mail;
+mod paths;
+mod runs;
+mod team;
+mod turns;
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+use tokio_util::sync::CancellationToken;
+
+use super::guard;
+use super::metrics::Metrics;
+use super::refused::Refused;
+use crate::engine::handle::Handle;
+use crate::fleet::refusal::{Refusal, RefusalKind, nearest};
+
+/// What the handlers work with.
+#[derive(Clone)]
+pub struct Door {
+    engine: Handle,
+    metrics: Arc<Metrics>,
+    closing: CancellationToken,
+}
+
+impl Door {
+    /// Returns the door to an engine. Once `closing` is cancelled, calls that wait answer with where things stand.
+    pub fn new(engine: Handle, closing: CancellationToken) -> Self {
+        let metrics = Arc::new(Metrics::new(engine.clone()));
+        Self { engine, metrics, closing }
+    }
+
+    /// Returns the routes with everything that stands before them.
+    pub fn router(self) -> Router {
+        Router::new()
+            .route("/message", post(turns::message))
+            .route("/v1/send", post(turns::send))
+            .route("/v1/reply", post(turns::reply))
+            .route("/v1/cancel", post(turns::cancel))
+            .route("/v1/status", get(turns::status))
+            .route("/v1/turns/{id}", get(turns::turn))
+            .route("/v1/turns/{id}/wait", get(turns::turn_wait))
+            .route("/v1/runs/{id}", get(runs::one))
+            .route("/v1/runs/{id}/wait", get(runs::one_wait))
+            .route("/v1/poll", get(mail::poll))
+            .route("/v1/ack", post(mail::ack))
+            .route("/v1/whoami", get(team::whoami))
+            .route("/v1/list", get(team::list))
+            .route("/v1/spawn", post(team::spawn))
+            .route("/v1/stop", post(team::stop))
+            .route("/v1/run", post(runs::run))
+            .route("/v1/runs", get(runs::runs))
+            .route("/v1/recipes", get(runs::recipes))
+            .route("/v1/route", post(charter::route))
+            .route("/v1/charter", get(charter::charter))
+            .route("/v1/charter/reload", post(charter::reload))
+            .route("/healthz", get(health::healthz))
+            .route("/metrics", get(health::metrics))
+            .route_layer(middleware::from_fn_with_state(self.clone(), admit::admit))
+            .method_not_allowed_fallback(wrong_method)
+            .fallback(wrong_path)
+            // From here on the last one is the outermost.
+            .layer(middleware::from_fn(guard::guard))
+            .layer(middleware::from_fn(guard::unwind))
+            .layer(middleware::from_fn_with_state(self.metrics.clone(), admit::tally))
+            .with_state(self)
+    }
+}
+
+async fn wrong_path(uri: Uri, method: Method) -> Refused {
+    let refusal = Refusal::new(RefusalKind::Unknown, format!("there is no path '{}'", uri.path()));
+    let all: Vec<&str> = paths::PATHS.iter().map(|p| p.path).collect();
+    let near = nearest(uri.path(), all.iter().copied()).map(|near| format!("did you mean '{near}'?"));
+    let refusal = near.into_iter().fold(refusal, Refusal::hint);
+    let fitting = paths::PATHS.iter().filter(|p| p.method == method).map(|p| p.path);
+    refusal.hint(format!("{method} is taken by: {}", fitting.collect::<Vec<_>>().join(", "))).into()
+}
+
+async fn wrong_method(request: Request) -> Response {
+    let path = request.uri().path();
+    let valid: Vec<String> = paths::methods(path).map(|m| m.to_string()).collect();
+    let refusal = Refusal::invalid(format!("'{path}' does not take {}", request.method()))
+        .hint(format!("it takes {}", valid.join(" and ")));
+    let mut response = Refused::with_status(StatusCode::METHOD_NOT_ALLOWED, refusal).into_response();
+    if let Ok(allow) = HeaderValue::from_str(&valid.join(", ")) {
+        response.headers_mut().insert(header::ALLOW, allow);
+    }
+    response
+}

@@ -1,0 +1,51 @@
+//! Before every handler: who calls, by the connection alone, and whether the rules let them. And the count of it.
+
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::super::conn::Conn;
+use super::super::metrics::Metrics;
+use super::super::refused::Refused;
+use super::{Door, paths};
+use crate::fleet::rules::{self, Verb};
+
+/// Finds the caller, refuses what it may not do, and hands the caller on to the handler.
+pub(super) async fn admit(
+    State(door): State<Door>,
+    ConnectInfo(conn): ConnectInfo<Conn>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    // A path with another method goes on to the refusal that names the right one.
+    let Some(verb) = paths::verb(request.method(), request.uri().path()) else {
+        return next.run(request).await;
+    };
+    // Open to everybody: a probe costs no look at the processes.
+    if matches!(verb, Verb::Health | Verb::Metrics) {
+        return next.run(request).await;
+    }
+    let fleet = door.engine.fleet();
+    let roots = fleet.workers().filter_map(|w| Some((w.process?, w.name.clone()))).collect();
+    let caller = conn.caller(request.headers(), &roots).await;
+    let checked = rules::check(&caller, verb);
+    tracing::debug!(door = "rest", caller = ?caller, verb = verb.word(), allowed = checked.is_ok(), "decided");
+    match checked {
+        Ok(()) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(refusal) => Refused::from(refusal).into_response(),
+    }
+}
+
+/// Counts a request, also one that is refused or whose client goes away.
+pub(super) async fn tally(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
+    let path = paths::label(request.uri().path());
+    let _open = metrics.open();
+    let response = next.run(request).await;
+    metrics.answered(path, response.status().as_u16());
+    response
+}

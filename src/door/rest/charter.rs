@@ -1,0 +1,46 @@
+//! The charter: what the rubrics would say, what is in force, and loading it anew.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json as Out};
+use serde::Deserialize;
+
+use super::super::intake::Json;
+use super::super::refused::Refused;
+use super::Door;
+use crate::fleet::caller::Caller;
+
+/// A message as the rubrics see it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RouteRequest {
+    prompt: String,
+    #[serde(default)]
+    kind: Option<String>,
+}
+
+/// Where a message would go and why; without effect.
+pub(super) async fn route(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<RouteRequest>,
+) -> Result<Response, Refused> {
+    let routed = door.engine.route(&caller, &request.prompt, request.kind.as_deref()).await?;
+    Ok(Out(routed).into_response())
+}
+
+/// The generation in force, its files, and why newer ones were not taken.
+pub(super) async fn charter(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.charter(&caller)?).into_response())
+}
+
+/// Loads the charter anew if it changed. Takes no body.
+pub(super) async fn reload(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.reload(&caller).await?).into_response())
+}

@@ -1,0 +1,62 @@
+//! The caller's mailbox: `poll` and `ack`.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json as Out};
+use serde::Deserialize;
+
+use super::super::intake::{Json, Query, wait};
+use super::super::refused::Refused;
+use super::Door;
+use crate::fleet::caller::Caller;
+use crate::fleet::ids::MessageId;
+use crate::fleet::time::Span;
+
+/// What to read of the mailbox.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PollQuery {
+    /// Only what came after this one.
+    #[serde(default)]
+    after: Option<MessageId>,
+    /// How many at most.
+    #[serde(default = "some")]
+    limit: usize,
+    /// How long to wait if there is nothing.
+    #[serde(default, deserialize_with = "wait")]
+    wait: Option<Span>,
+}
+
+/// What to collect.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AckRequest {
+    messages: Vec<MessageId>,
+}
+
+/// What waits for the caller; with `wait` a long poll.
+pub(super) async fn poll(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Query(query): Query<PollQuery>,
+) -> Result<Response, Refused> {
+    let PollQuery { after, limit, wait } = query;
+    let mail = tokio::select! {
+        mail = door.engine.poll(&caller, after, limit, wait) => mail,
+        () = door.closing.cancelled() => door.engine.poll(&caller, after, limit, None).await,
+    };
+    Ok(Out(mail?).into_response())
+}
+
+/// Collects messages.
+pub(super) async fn ack(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<AckRequest>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.ack(&caller, request.messages).await?).into_response())
+}
+
+fn some() -> usize {
+    50
+}

@@ -1,0 +1,98 @@
+//! Every path of the door with its method and the rule it falls under. `admit` obeys this table, and refusals name
+//! the valid choices from it.
+
+use axum::http::Method;
+
+use crate::fleet::rules::Verb;
+
+/// One path.
+#[derive(Debug)]
+pub(super) struct Path {
+    /// The method it takes.
+    pub method: Method,
+    /// The path; `{id}` stands for a name or number.
+    pub path: &'static str,
+    /// What a request to it wants to do.
+    pub verb: Verb,
+}
+
+/// All paths.
+pub(super) const PATHS: &[Path] = &[
+    post("/message", Verb::Send),
+    post("/v1/send", Verb::Send),
+    post("/v1/reply", Verb::Answer),
+    post("/v1/cancel", Verb::Cancel),
+    get("/v1/status", Verb::Status),
+    get("/v1/turns/{id}", Verb::Status),
+    get("/v1/turns/{id}/wait", Verb::Status),
+    get("/v1/runs/{id}", Verb::Status),
+    get("/v1/runs/{id}/wait", Verb::Status),
+    get("/v1/poll", Verb::Poll),
+    post("/v1/ack", Verb::Ack),
+    get("/v1/whoami", Verb::Whoami),
+    get("/v1/list", Verb::List),
+    post("/v1/spawn", Verb::Spawn),
+    post("/v1/stop", Verb::Stop),
+    post("/v1/run", Verb::Run),
+    get("/v1/runs", Verb::Status),
+    get("/v1/recipes", Verb::Recipes),
+    post("/v1/route", Verb::Route),
+    get("/v1/charter", Verb::Charter),
+    post("/v1/charter/reload", Verb::Reload),
+    get("/healthz", Verb::Health),
+    get("/metrics", Verb::Metrics),
+];
+
+/// Returns what a request wants to do, if the path takes its method.
+pub(super) fn verb(method: &Method, path: &str) -> Option<Verb> {
+    let method = if method == Method::HEAD { &Method::GET } else { method };
+    PATHS.iter().find(|p| p.method == *method && p.fits(path)).map(|p| p.verb)
+}
+
+/// Returns a path as the metrics name it: all that are not ours are one.
+pub(super) fn label(path: &str) -> &'static str {
+    PATHS.iter().find(|p| p.fits(path)).map_or("other", |p| p.path)
+}
+
+/// Returns the methods that a path takes.
+pub(super) fn methods(path: &str) -> impl Iterator<Item = &'static Method> {
+    PATHS.iter().filter(move |p| p.fits(path)).map(|p| &p.method)
+}
+
+impl Path {
+    fn fits(&self, path: &str) -> bool {
+        let (mut ours, mut theirs) = (self.path.split('/'), path.split('/'));
+        loop {
+            match (ours.next(), theirs.next()) {
+                (None, None) => return true,
+                (Some("{id}"), Some(id)) if !id.is_empty() => {}
+                (Some(a), Some(b)) if a == b => {}
+                _ => return false,
+            }
+        }
+    }
+}
+
+const fn get(path: &'static str, verb: Verb) -> Path {
+    Path { method: Method::GET, path, verb }
+}
+
+const fn post(path: &'static str, verb: Verb) -> Path {
+    Path { method: Method::POST, path, verb }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_with_an_id_is_known_by_its_form() {
+        assert_eq!(label("/v1/turns/t17/wait"), "/v1/turns/{id}/wait");
+        assert_eq!(label("/v1/turns/t17"), "/v1/turns/{id}");
+        for stranger in ["/v1/turns/", "/v1/turns", "/v1/turns/t17/", "/v1/turns/t17/wait/x", "", "//"] {
+            assert_eq!(label(stranger), "other", "{stranger}");
+        }
+        assert_eq!(verb(&Method::HEAD, "/v1/runs/r1"), Some(Verb::Status));
+        assert_eq!(verb(&Method::POST, "/v1/runs/r1"), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! Recipes and their runs: `run`, `runs`, `recipes`.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json as Out};
+use serde::{Deserialize, Serialize};
+
+use super::super::intake::{Json, Nothing, Query};
+use super::super::refused::Refused;
+use super::Door;
+use super::turns::{WAIT, WaitQuery, known};
+use crate::engine::requests::RunRequest;
+use crate::fleet::caller::Caller;
+use crate::fleet::refusal::Refusal;
+use crate::fleet::run::Run;
+
+/// Runs of one answer at most.
+const MOST: usize = 1_000;
+
+/// Which runs to list.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunsQuery {
+    /// How many at most.
+    #[serde(default = "some")]
+    limit: usize,
+}
+
+/// The newest runs.
+#[derive(Debug, Serialize)]
+struct Runs {
+    runs: Vec<Run>,
+}
+
+/// Starts a recipe: 202 with the run; with `wait` 200 with its value, or 202 if it asks or the wait is over.
+pub(super) async fn run(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<RunRequest>,
+) -> Result<Response, Refused> {
+    let wait = request.wait;
+    let started = door.engine.start_run(&caller, request).await?;
+    match wait {
+        Some(wait) => door.wait_run(&caller, started.id, wait).await,
+        None => Ok((StatusCode::ACCEPTED, Out(started)).into_response()),
+    }
+}
+
+/// The newest runs, newest first.
+pub(super) async fn runs(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Query(query): Query<RunsQuery>,
+) -> Result<Response, Refused> {
+    if !(1..=MOST).contains(&query.limit) {
+        return Err(Refusal::invalid(format!("limit is {}; give 1 to {MOST}", query.limit)).into());
+    }
+    let runs = door.engine.runs(&caller, query.limit).await?;
+    Ok(Out(Runs { runs }).into_response())
+}
+
+/// One run in full, as by `status`.
+pub(super) async fn one(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.run_detail(&caller, known(&id)?).await?).into_response())
+}
+
+/// Waits for a run to end or to ask.
+pub(super) async fn one_wait(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(query): Query<WaitQuery>,
+) -> Result<Response, Refused> {
+    door.wait_run(&caller, known(&id)?, query.wait.unwrap_or(WAIT)).await
+}
+
+/// The recipes of the charter in force.
+pub(super) async fn recipes(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.recipes(&caller)?).into_response())
+}
+
+fn some() -> usize {
+    20
+}

@@ -1,0 +1,194 @@
+//! Messages and their turns: `/message`, `send`, `reply`, `cancel`, `status`.
+
+use std::str::FromStr;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json as Out};
+use serde::{Deserialize, Serialize};
+
+use super::super::intake::{Json, Nothing, Query, wait};
+use super::super::refused::Refused;
+use super::Door;
+use super::health::Health;
+use crate::engine::requests::{ReplyRequest, RunWaited, SendRequest, Waited};
+use crate::fleet::caller::Caller;
+use crate::fleet::ids::{RunId, TurnId, WorkerName};
+use crate::fleet::refusal::Refusal;
+use crate::fleet::time::Span;
+use crate::fleet::view::Roster;
+
+/// How long a call that is there to wait does so unless told otherwise.
+pub(super) const WAIT: Span = Span::minutes(10);
+
+/// A turn or a run to be ended; exactly one is given.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CancelRequest {
+    #[serde(default)]
+    turn: Option<TurnId>,
+    #[serde(default)]
+    run: Option<RunId>,
+}
+
+/// What to look at; nothing given = everybody.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StatusQuery {
+    #[serde(default)]
+    turn: Option<TurnId>,
+    #[serde(default)]
+    run: Option<RunId>,
+    #[serde(default)]
+    worker: Option<String>,
+    #[serde(default, deserialize_with = "wait")]
+    wait: Option<Span>,
+}
+
+/// Everybody, and how the daemon does.
+#[derive(Debug, Serialize)]
+struct Everything {
+    #[serde(flatten)]
+    roster: Roster,
+    health: Health,
+}
+
+/// How long to wait.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WaitQuery {
+    #[serde(default, deserialize_with = "wait")]
+    pub wait: Option<Span>,
+}
+
+/// Sends and waits for the reply: 200 with the envelope, 202 if it asks or the wait is over.
+pub(super) async fn message(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<SendRequest>,
+) -> Result<Response, Refused> {
+    let wait = request.wait.unwrap_or(WAIT);
+    let turn = door.engine.send(&caller, request).await?.turn.id;
+    door.wait_turn(&caller, turn, wait).await
+}
+
+/// Sends and answers at once, 202 with the turn and why it waits; with `wait` as `/message`.
+pub(super) async fn send(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<SendRequest>,
+) -> Result<Response, Refused> {
+    let wait = request.wait;
+    let accepted = door.engine.send(&caller, request).await?;
+    match wait {
+        Some(wait) => door.wait_turn(&caller, accepted.turn.id, wait).await,
+        None => Ok((StatusCode::ACCEPTED, Out(accepted)).into_response()),
+    }
+}
+
+/// Answers a question.
+pub(super) async fn reply(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<ReplyRequest>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.answer(&caller, request).await?).into_response())
+}
+
+/// Withdraws a queued turn, interrupts a running one, or ends a run.
+pub(super) async fn cancel(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<CancelRequest>,
+) -> Result<Response, Refused> {
+    match (request.turn, request.run) {
+        (Some(turn), None) => Ok(Out(door.engine.cancel_turn(&caller, turn).await?).into_response()),
+        (None, Some(run)) => Ok(Out(door.engine.cancel_run(&caller, run).await?).into_response()),
+        _ => Err(Refusal::invalid("give exactly one of 'turn' and 'run'").into()),
+    }
+}
+
+/// One turn, run or worker in full, or everybody. With `wait`, a turn or run is waited for as by `/message`.
+pub(super) async fn status(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Query(query): Query<StatusQuery>,
+) -> Result<Response, Refused> {
+    match (query.turn, query.run, query.worker, query.wait) {
+        (Some(turn), None, None, None) => Ok(Out(door.engine.trace(&caller, turn).await?).into_response()),
+        (Some(turn), None, None, Some(wait)) => door.wait_turn(&caller, turn, wait).await,
+        (None, Some(run), None, None) => Ok(Out(door.engine.run_detail(&caller, run).await?).into_response()),
+        (None, Some(run), None, Some(wait)) => door.wait_run(&caller, run, wait).await,
+        (None, None, Some(name), None) => door.worker(&caller, &name),
+        (None, None, None, None) => {
+            let (roster, health) = (door.engine.roster(&caller)?, door.health());
+            Ok(Out(Everything { roster, health }).into_response())
+        }
+        (_, _, _, Some(_)) => Err(Refusal::invalid("'wait' needs exactly one of 'turn' and 'run'").into()),
+        _ => Err(Refusal::invalid("give one of 'turn', 'run' and 'worker', or none").into()),
+    }
+}
+
+/// One turn in full, as by `status`.
+pub(super) async fn turn(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.trace(&caller, known(&id)?).await?).into_response())
+}
+
+/// Waits for a turn as `/message` does.
+pub(super) async fn turn_wait(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(query): Query<WaitQuery>,
+) -> Result<Response, Refused> {
+    door.wait_turn(&caller, known(&id)?, query.wait.unwrap_or(WAIT)).await
+}
+
+/// Reads an id of a path; the error says which form it has.
+pub(super) fn known<T: FromStr<Err = String>>(id: &str) -> Result<T, Refused> {
+    id.parse().map_err(|wrong: String| Refusal::invalid(wrong).into())
+}
+
+impl Door {
+    /// Waits for a turn; when the daemon goes down the caller is told where the turn stands, and it goes on.
+    pub(super) async fn wait_turn(&self, caller: &Caller, turn: TurnId, wait: Span) -> Result<Response, Refused> {
+        let waited = tokio::select! {
+            waited = self.engine.wait_turn(caller, turn, wait) => waited,
+            () = self.closing.cancelled() => self.engine.wait_turn(caller, turn, Span(0)).await,
+        };
+        Ok(match waited? {
+            Waited::Settled(envelope) => Out(envelope).into_response(),
+            Waited::Open(pending) => (StatusCode::ACCEPTED, Out(pending)).into_response(),
+        })
+    }
+
+    /// Waits for a run, likewise.
+    pub(super) async fn wait_run(&self, caller: &Caller, run: RunId, wait: Span) -> Result<Response, Refused> {
+        let waited = tokio::select! {
+            waited = self.engine.wait_run(caller, run, wait) => waited,
+            () = self.closing.cancelled() => self.engine.wait_run(caller, run, Span(0)).await,
+        };
+        Ok(match waited? {
+            RunWaited::Ended(result) => Out(result).into_response(),
+            RunWaited::Open(pending) => (StatusCode::ACCEPTED, Out(pending)).into_response(),
+        })
+    }
+
+    fn worker(&self, caller: &Caller, name: &str) -> Result<Response, Refused> {
+        let wanted = WorkerName::from(name);
+        let roster = self.engine.roster(caller)?;
+        match roster.workers.iter().find(|w| w.name == wanted) {
+            Some(worker) => Ok(Out(worker).into_response()),
+            None => {
+                let names = roster.workers.iter().map(|w| w.name.as_str());
+                Err(Refusal::unknown("worker", name, names).into())
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The listener: our own accept loop, so that a slow client cannot hold a connection without ever sending a request,
+//! and so that every connection carries its own `Conn`.
+//!
+//! No paths and no handlers here; whatever router is handed in is served.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::ConnectInfo;
+use axum::http::Request;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+use super::conn::Conn;
+use super::peer::Resolver;
+
+/// How long a client may take to send the head of a request, and how long an idle connection is kept.
+const HEAD: Duration = Duration::from_secs(30);
+
+/// How long the accept loop rests when the process has no file descriptor left.
+const REST: Duration = Duration::from_millis(50);
+
+/// A bound listener that does not accept yet; what connects meanwhile waits.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    local: SocketAddr,
+    patience: Duration,
+}
+
+impl Listener {
+    /// Binds the address; the error says which.
+    pub async fn bind(address: SocketAddr) -> io::Result<Self> {
+        let said = |e: io::Error| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}"));
+        let socket = TcpListener::bind(address).await.map_err(said)?;
+        let local = socket.local_addr().map_err(said)?;
+        Ok(Self { socket, local, patience: HEAD })
+    }
+
+    /// Returns the address that was bound, with the real port.
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Changes how long the head of a request may take, and how long an idle connection is kept (30 s).
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Serves until `stop`, then lets open requests end within `grace` and cuts what is left.
+    ///
+    /// Owns every task that it starts: when this returns, none of them runs any more.
+    pub async fn serve(self, router: Router, stop: CancellationToken, grace: Duration) {
+        let (resolver, ears) = Resolver::new();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(ears.run());
+        let graceful = GracefulShutdown::new();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Some(_) = tasks.join_next() => {}
+                accepted = self.socket.accept() => match accepted {
+                    Ok((stream, peer)) => {
+                        // The address of this very connection: a listener on all addresses has many.
+                        let Ok(local) = stream.local_addr() else { continue };
+                        let conn = Conn::new(local, peer, resolver.clone());
+                        let watcher = graceful.watcher();
+                        let (router, patience) = (router.clone(), self.patience);
+                        tasks.spawn(async move {
+                            connection(stream, conn, router, watcher, patience).await;
+                        });
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept a connection");
+                        tokio::time::sleep(REST).await;
+                    }
+                },
+            }
+        }
+        drop(self.socket);
+        if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
+            tracing::warn!("open requests were cut at shutdown");
+        }
+        tasks.shutdown().await;
+    }
+}
+
+/// One connection, from its first byte to its end. When the client goes away the handler is dropped with it.
+async fn connection(stream: TcpStream, conn: Conn, router: Router, watcher: Watcher, patience: Duration) {
+    let service = tower::service_fn(move |request: Request<_>| {
+        let mut request: Request<_> = request;
+        request.extensions_mut().insert(ConnectInfo(conn.clone()));
+        router.clone().oneshot(request)
+    });
+    // Small answers to waiting callers must not wait for more to send; a socket that refuses is already closed.
+    let _ = stream.set_nodelay(true);
+    let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience);
+    let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    if let Err(error) = watcher.watch(served.into_owned()).await {
+        tracing::debug!(%error, "a connection broke off");
+    }
+}

@@ -1,0 +1,161 @@
+//! Processes as the kernel shows them under `/proc`: identity by pid and start time, descendants, signals.
+//!
+//! A pid alone names nobody, since it is used again: whoever is signalled here is first compared with the
+//! start time at which it was seen. Nothing about turns or workers may come in here.
+
+use std::collections::HashMap;
+use std::fs;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
+
+/// One process for as long as it lives: its pid, and the tick of this boot at which it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ProcessId {
+    /// The number of the process.
+    pub pid: u32,
+    /// Field 22 of `/proc/<pid>/stat`: clock ticks since boot.
+    pub start_time: u64,
+}
+
+impl ProcessId {
+    /// Returns the calling process.
+    ///
+    /// # Errors
+    ///
+    /// Fails when `/proc` is not mounted or cannot be read.
+    pub fn current() -> std::io::Result<Self> {
+        let stat = fs::read_to_string("/proc/self/stat")?;
+        let pid = std::process::id();
+        let found =
+            Stat::parse(&stat).ok_or_else(|| std::io::Error::other("/proc/self/stat is not in its known form"))?;
+        Ok(Self { pid, start_time: found.start_time })
+    }
+
+    /// Returns the process that has this pid now.
+    pub fn of(pid: u32) -> Option<Self> {
+        Stat::read(pid).map(|stat| Self { pid, start_time: stat.start_time })
+    }
+
+    /// Tells whether this very process still runs. One that only waits to be reaped does not.
+    pub fn is_alive(self) -> bool {
+        Stat::read(self.pid).is_some_and(|stat| stat.start_time == self.start_time && !stat.is_dead())
+    }
+
+    /// Sends a signal to this very process and to no later owner of its pid. Returns false if it is gone.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the process exists but may not be signalled.
+    pub fn signal(self, signal: Signal) -> std::io::Result<bool> {
+        let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return Ok(false) };
+        // The descriptor is opened first and the start time compared after it: what it names cannot change.
+        let sent = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(descriptor) => {
+                if !self.is_alive() {
+                    return Ok(false);
+                }
+                pidfd_send_signal(&descriptor, signal)
+            }
+            Err(Errno::SRCH) => return Ok(false),
+            Err(_) if self.is_alive() => kill_process(pid, signal),
+            Err(_) => return Ok(false),
+        };
+        match sent {
+            Ok(()) => Ok(true),
+            Err(Errno::SRCH) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Returns the living descendants of a process, nearest first, without itself.
+pub fn descendants(root: u32) -> Vec<ProcessId> {
+    let mut children: HashMap<u32, Vec<ProcessId>> = HashMap::new();
+    for pid in all_pids() {
+        if let Some(stat) = Stat::read(pid) {
+            children.entry(stat.parent).or_default().push(ProcessId { pid, start_time: stat.start_time });
+        }
+    }
+    let mut found = Vec::new();
+    let mut next = vec![root];
+    while let Some(parent) = next.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            next.push(child.pid);
+            found.push(child);
+        }
+    }
+    found
+}
+
+/// Returns the living processes whose first environment holds exactly this `NAME=value`.
+///
+/// It finds what has left its tree: a mark in the environment survives a new session and a double fork.
+pub fn marked_with(mark: &str) -> Vec<ProcessId> {
+    let marked = |pid: &u32| {
+        fs::read(format!("/proc/{pid}/environ"))
+            .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes()))
+    };
+    all_pids().filter(marked).filter_map(ProcessId::of).collect()
+}
+
+/// Returns the id of this boot: pids and start times mean something only within one.
+pub fn boot_id() -> Option<String> {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
+}
+
+fn all_pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse().ok()))
+}
+
+struct Stat {
+    state: u8,
+    parent: u32,
+    start_time: u64,
+}
+
+impl Stat {
+    fn read(pid: u32) -> Option<Self> {
+        // A program's name may hold bytes that are no UTF-8, so the line is read as bytes.
+        let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        Self::parse(&String::from_utf8_lossy(&line))
+    }
+
+    /// The name in field 2 may hold spaces and parentheses, so fields are counted from its last parenthesis.
+    fn parse(line: &str) -> Option<Self> {
+        let (_, rest) = line.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        Some(Self {
+            state: *fields.first()?.as_bytes().first()?,
+            parent: fields.get(1)?.parse().ok()?,
+            start_time: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    fn is_dead(&self) -> bool {
+        matches!(self.state, b'Z' | b'X' | b'x')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_does_not_shift_the_fields() {
+        let line = "77 (a ) b) c) S 12 77 77 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 1";
+        let stat = Stat::parse(line).expect("the line is complete");
+        assert_eq!((stat.state, stat.parent, stat.start_time), (b'S', 12, 987_654));
+    }
+
+    #[test]
+    fn the_same_pid_with_another_start_time_is_somebody_else() {
+        let me = ProcessId::current().expect("/proc is mounted");
+        let other = ProcessId { start_time: me.start_time + 1, ..me };
+        assert!(me.is_alive());
+        assert!(!other.is_alive());
+        assert!(!other.signal(Signal::KILL).expect("nobody is signalled"));
+    }
+}

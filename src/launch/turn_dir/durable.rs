@@ -1,0 +1,46 @@
+//! Files that are there whole or not at all, also after a power cut.
+//!
+//! Both ways write beside the name first and give the name last; which of the two is right depends on whether
+//! a second writer replaces or loses. What the bytes mean is no concern of this file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Writes a file under its name, in place of one that may be there.
+pub(super) fn replace(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let beside = write_beside(directory, name, bytes)?;
+    fs::rename(&beside, directory.join(name)).inspect_err(|_| drop(fs::remove_file(&beside)))?;
+    sync(directory)
+}
+
+/// Writes a file under its name, or fails with `AlreadyExists` and leaves the one that is there.
+pub(super) fn create_once(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let beside = write_beside(directory, name, bytes)?;
+    // A link gives the name to a file that is complete, and fails where a rename would replace.
+    let linked = fs::hard_link(&beside, directory.join(name));
+    drop(fs::remove_file(&beside));
+    linked?;
+    sync(directory)
+}
+
+fn write_beside(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+    let beside = directory.join(format!(".{name}.{}", std::process::id()));
+    let written =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        });
+    match written {
+        Ok(()) => Ok(beside),
+        Err(error) => {
+            drop(fs::remove_file(&beside));
+            Err(error)
+        }
+    }
+}
+
+fn sync(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}

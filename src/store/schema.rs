@@ -1,0 +1,57 @@
+//! The tables, as a list of migrations: entry n leads from version n to n + 1. A released entry is never changed.
+//!
+//! A row is kept as the fleet holds it, as JSON; beside it stand only the columns that a query needs. Large texts
+//! have tables of their own, so that a row that changes often stays small.
+
+use rusqlite::Connection;
+
+/// Marks a file as a fleet's store ("flee").
+pub(super) const APPLICATION: i64 = 0x666c_6565;
+
+/// The version that this program reads and writes.
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+const MIGRATIONS: &[&str] = &[TABLES, INDEXES_AND_PARKED];
+
+const TABLES: &str = "
+CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE turns (id INTEGER PRIMARY KEY, state TEXT NOT NULL, at INTEGER NOT NULL, prompt_of INTEGER NOT NULL, row TEXT NOT NULL) STRICT;
+CREATE TABLE prompts (turn INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+CREATE TABLE envelopes (turn INTEGER PRIMARY KEY, row TEXT NOT NULL) STRICT;
+CREATE TABLE workers (name TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT;
+CREATE TABLE messages (id INTEGER PRIMARY KEY, row TEXT NOT NULL) STRICT;
+CREATE TABLE questions (id INTEGER PRIMARY KEY, row TEXT NOT NULL) STRICT;
+CREATE TABLE runs (id INTEGER PRIMARY KEY, state TEXT NOT NULL, at INTEGER NOT NULL, sources TEXT NOT NULL, row TEXT NOT NULL) STRICT;
+CREATE TABLE jobs (run INTEGER PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE run_values (run INTEGER PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE steps (began INTEGER PRIMARY KEY, run INTEGER NOT NULL, path TEXT NOT NULL, seq INTEGER, row TEXT NOT NULL, UNIQUE (run, path)) STRICT;
+CREATE TABLE step_values (run INTEGER NOT NULL, path TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (run, path)) STRICT;
+CREATE TABLE keys (sender TEXT NOT NULL, key TEXT NOT NULL, row TEXT NOT NULL, PRIMARY KEY (sender, key)) STRICT;
+CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE sources (seq INTEGER PRIMARY KEY AUTOINCREMENT, hash TEXT NOT NULL UNIQUE, text TEXT NOT NULL) STRICT;
+CREATE TABLE events (seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, turn INTEGER, run INTEGER, worker TEXT, row TEXT NOT NULL) STRICT;
+";
+
+/// Roles can be parked. And a start reads what is open, and history is dropped by age: neither may walk through all that is kept.
+const INDEXES_AND_PARKED: &str = "
+CREATE TABLE parked (role TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT;
+CREATE INDEX turns_open ON turns (id) WHERE state <> 'collected';
+CREATE INDEX turns_old ON turns (at) WHERE state = 'collected';
+CREATE INDEX turns_retries ON turns (prompt_of) WHERE prompt_of <> id;
+CREATE INDEX runs_open ON runs (id) WHERE state <> 'collected';
+CREATE INDEX runs_old ON runs (at) WHERE state = 'collected';
+CREATE INDEX events_of_turn ON events (turn) WHERE turn IS NOT NULL;
+";
+
+/// Leads a file of any earlier version to the present one; each version is one transaction.
+pub(super) fn migrate(conn: &Connection, from: i64) -> rusqlite::Result<()> {
+    for (version, step) in (1..).zip(MIGRATIONS).skip(usize::try_from(from).unwrap_or(0)) {
+        let tx = conn.unchecked_transaction()?;
+        tx.execute_batch(step)?;
+        tx.pragma_update(None, "application_id", APPLICATION)?;
+        tx.pragma_update(None, "user_version", version)?;
+        tx.commit()?;
+        tracing::info!(version, "the store has a new schema");
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! The real door on a real listener before a real engine and store, with pretended workers: what a prompt says
+//! decides what becomes of it.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use fleetd::door::rest::Door;
+use fleetd::door::server::Listener;
+use fleetd::engine::handle::{Handle, Ports, build};
+use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Journal, Launchers, Policy};
+use fleetd::fleet::envelope::Finish;
+use fleetd::fleet::events::FleetEvent;
+use fleetd::fleet::ids::RecipeName;
+use fleetd::fleet::input::{Sighting, WorkEffect};
+use fleetd::fleet::refusal::Refusal;
+use fleetd::fleet::run::{RunEffect, RunEnd, RunInput, RunOutcome, StepRequest};
+use fleetd::fleet::team::{Address, Routed, Task, Team, TeamLoad};
+use fleetd::fleet::time::Time;
+use fleetd::fleet::turn::Outcome;
+use fleetd::fleet::{Fleet, Limits};
+use fleetd::store::{StateDir, Store};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+/// A door with everything behind it; all of it ends when this is dropped.
+pub struct Inside {
+    pub local: SocketAddr,
+    pub closing: CancellationToken,
+    released: watch::Sender<bool>,
+    client: ureq::Agent,
+    server: Option<tokio::task::JoinHandle<()>>,
+    runtime: Option<Runtime>,
+    _state: TempDir,
+}
+
+enum Order {
+    Work(WorkEffect),
+    Run(RunEffect),
+}
+
+struct Pretended(mpsc::UnboundedSender<Order>);
+
+impl Launchers for Pretended {
+    fn carry_out(&self, order: WorkEffect) {
+        let _ = self.0.send(Order::Work(order));
+    }
+}
+
+impl Policy for Pretended {
+    fn route(&self, task: Task, _: TeamLoad) -> Boxed<Result<Routed, Refusal>> {
+        Box::pin(async move {
+            assert!(task.prompt != "panic", "the rubrics broke on purpose");
+            Ok(Routed {
+                to: Address::Role("w-upper".into()),
+                because: "there is only one".into(),
+                rubric: "otherwise".into(),
+                asked: Vec::new(),
+                generation: 1,
+            })
+        })
+    }
+
+    fn check_job(&self, _: &RecipeName, job: &Value) -> Result<(), Refusal> {
+        job.is_object().then_some(()).ok_or_else(|| Refusal::invalid("the job is no object"))
+    }
+
+    fn run(&self, order: RunEffect) {
+        let _ = self.0.send(Order::Run(order));
+    }
+
+    fn event(&self, _: FleetEvent) {}
+
+    fn status(&self) -> CharterStatus {
+        CharterStatus { dir: "pretended".into(), ..CharterStatus::default() }
+    }
+
+    fn reload(&self) -> Boxed<Result<CharterStatus, Refusal>> {
+        Box::pin(std::future::ready(Err(Refusal::invalid("routes.lua:3: unexpected symbol"))))
+    }
+}
+
+struct Wall;
+
+impl Clock for Wall {
+    fn now(&self) -> Time {
+        Time(SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64)
+    }
+}
+
+fn team() -> Team {
+    serde_json::from_value(json!({
+        "generation": { "number": 1, "hash": "abc" },
+        "profiles": { "upper": { "name": "upper", "launcher": "exec", "command": ["tr", "a-z", "A-Z"] } },
+        "roles": { "w-upper": { "name": "w-upper", "profiles": ["upper"], "max_busy": 2, "max_waiting": 3 } },
+        "recipes": { "ask": { "name": "ask", "input": {}, "at": "recipes/ask.lua:1" } },
+        "rubrics": ["otherwise"],
+    }))
+    .unwrap()
+}
+
+impl Inside {
+    pub fn new() -> Inside {
+        Inside::with_patience(crate::support::PATIENCE)
+    }
+
+    /// With a bound for the head of a request and for idle connections.
+    pub fn with_patience(patience: Duration) -> Inside {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let state = TempDir::new().unwrap();
+        let journal: Arc<dyn Journal> = Store::open(&StateDir::take(state.path()).unwrap()).unwrap();
+        let (orders, taken) = mpsc::unbounded_channel();
+        let ports = Ports {
+            journal: journal.clone(),
+            launchers: Arc::new(Pretended(orders.clone())),
+            policy: Arc::new(Pretended(orders)),
+            clock: Arc::new(Wall),
+        };
+        let (released, release) = watch::channel(false);
+        let (engine, actor) = build(Fleet::new(Limits::default()), ports);
+        let closing = CancellationToken::new();
+        let (local, server) = runtime.block_on(async {
+            tokio::spawn(actor);
+            tokio::spawn(work(taken, engine.clone(), journal, release));
+            engine.take_team(Arc::new(team())).await;
+            while engine.fleet().team().is_none() {
+                tokio::task::yield_now().await;
+            }
+            let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap().patience(patience);
+            let local = listener.local();
+            let router = Door::new(engine, closing.clone()).router();
+            let serve = listener.serve(router, closing.clone(), Duration::from_secs(5));
+            (local, tokio::spawn(serve))
+        });
+        let config =
+            ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(crate::support::PATIENCE));
+        let client = config.build().into();
+        Inside { local, closing, released, client, server: Some(server), runtime: Some(runtime), _state: state }
+    }
+
+    /// Lets every turn end whose prompt says `hold`.
+    pub fn release(&self) {
+        self.released.send_replace(true);
+    }
+
+    pub fn get(&self, path: &str) -> (u16, Value) {
+        let answer = self.client.get(format!("http://{}{path}", self.local)).call().unwrap();
+        read(answer)
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.post_raw(path, "application/json", body.to_string().as_bytes())
+    }
+
+    pub fn post_raw(&self, path: &str, content_type: &str, body: &[u8]) -> (u16, Value) {
+        let request = self.client.post(format!("http://{}{path}", self.local)).header("content-type", content_type);
+        read(request.send(body).unwrap())
+    }
+
+    /// Sends exactly these bytes and returns the whole answer; the request must ask to close the connection.
+    pub fn bytes(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.local).unwrap();
+        stream.set_read_timeout(Some(crate::support::PATIENCE)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Waits for the server to end, which it does some time after `closing` was cancelled.
+    pub fn served(&mut self) {
+        let runtime = self.runtime.as_ref().unwrap();
+        runtime.block_on(self.server.take().unwrap()).unwrap();
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        // Held connections must not hold up the end of a test that failed.
+        self.runtime.take().unwrap().shutdown_background();
+    }
+}
+
+fn read(mut answer: ureq::http::Response<ureq::Body>) -> (u16, Value) {
+    let status = answer.status().as_u16();
+    let text = answer.body_mut().read_to_string().unwrap();
+    let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    (status, value)
+}
+
+/// The pretended workers and recipes.
+async fn work(
+    mut orders: mpsc::UnboundedReceiver<Order>,
+    engine: Handle,
+    journal: Arc<dyn Journal>,
+    release: watch::Receiver<bool>,
+) {
+    while let Some(order) = orders.recv().await {
+        let engine = engine.clone();
+        match order {
+            Order::Work(WorkEffect::Start(w)) => engine.seen(Sighting::Up { worker: w.name.clone() }).await,
+            Order::Work(WorkEffect::Hand(w, turn)) => {
+                let worker = w.name.clone();
+                engine.seen(Sighting::Taken { worker: worker.clone(), turn: turn.id, process: None }).await;
+                let prompt = journal.prompt(turn.prompt_of).await.unwrap().unwrap();
+                let mut release = release.clone();
+                tokio::spawn(async move {
+                    if prompt.starts_with("hold") {
+                        let _ = release.wait_for(|released| *released).await;
+                    }
+                    let mut finish = Finish::without_reply(Outcome::Replied, "");
+                    finish.why = None;
+                    finish.text = prompt.to_uppercase().into();
+                    let finish = Box::new(finish);
+                    engine.seen(Sighting::Finished { worker, turn: turn.id, finish, idle: true }).await;
+                });
+            }
+            Order::Work(WorkEffect::Interrupt(w, turn)) => {
+                let finish = Box::new(Finish::without_reply(Outcome::Cancelled, "interrupted"));
+                engine.seen(Sighting::Finished { worker: w.name.clone(), turn, finish, idle: true }).await;
+            }
+            Order::Work(WorkEffect::Stop(w)) => {
+                engine.seen(Sighting::Gone { worker: w.name.clone(), why: "stopped".into() }).await;
+            }
+            Order::Work(WorkEffect::Forget(_)) => {}
+            Order::Run(RunEffect::Start { run }) => {
+                let request = Box::new(StepRequest::Ask("which colour?".into()));
+                let step = RunInput::Step {
+                    run: run.id,
+                    path: "ask_leader#1".into(),
+                    verb: "ask_leader",
+                    hash: "h".into(),
+                    what: "ask".into(),
+                    at: "recipes/ask.lua:2".into(),
+                    request,
+                };
+                engine.run_input(step).await;
+            }
+            Order::Run(RunEffect::Answer(run, step)) => {
+                let end = RunEnd { outcome: RunOutcome::Done, why: None, value: (*step.value).clone() };
+                engine.run_input(RunInput::Ended { run, end }).await;
+            }
+            Order::Run(_) => {}
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! A charter is edited while its recipe runs; a run asks its leader; callers come and go.
+
+use serde_json::{Value, json};
+
+use crate::support::{Daemon, House};
+
+/// Each worker waits for a line in a fifo, so that the test decides when a part ends.
+const TEAM: &str = r#"
+fleet.profile("say", {
+  launcher = "exec",
+  command = { "sh", "-c", "read go < \"$GATE\"; echo WORD" },
+  env = { GATE = "GATEFILE" },
+})
+fleet.role("w", { profiles = { "say" }, max_busy = 1, max_waiting = 8 })
+fleet.route("all", function() return { role = "w", because = "there is one role" } end)
+
+fleet.recipe("three", { input = {} }, function(job, run)
+  local replies = run:each({ 1, 2, 3 }, function(n)
+    return run:send { to = "w", prompt = "part " .. n }
+  end)
+  local texts = {}
+  for i, reply in ipairs(replies) do
+    texts[i] = reply.text
+  end
+  return { texts = texts }
+end)
+
+fleet.recipe("asks", { input = { topic = "string" } }, function(job, run)
+  local answer = run:ask_leader("which way for " .. job.topic .. "?")
+  return { went = answer }
+end)
+"#;
+
+fn team(house: &House, word: &str) -> String {
+    let gate = house.path().join("gate");
+    if !gate.exists() {
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &gate, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    }
+    TEAM.replace("GATEFILE", gate.to_str().unwrap()).replace("WORD", word)
+}
+
+/// Lets one waiting worker go on; returns once one has read the line.
+fn open_gate(house: &House) {
+    std::fs::write(house.path().join("gate"), "go\n").unwrap();
+}
+
+fn reload(daemon: &Daemon) -> (u16, Value) {
+    daemon.post("/v1/charter/reload", &json!({}))
+}
+
+#[test]
+fn an_edit_while_a_fan_out_runs_changes_the_next_decision_and_a_broken_one_changes_nothing() {
+    let house = House::new(&[]);
+    house.write("team.lua", &team(&house, "old"));
+    let daemon = house.start();
+    let (_, begun) = daemon.post("/v1/run", &json!({ "recipe": "three" }));
+    let run = begun["id"].as_str().unwrap().to_string();
+
+    // The first part was started under the first charter.
+    open_gate(&house);
+    wait_until(&daemon, &run, 1);
+    // The second one runs already when the file is saved; the third is decided after it.
+    house.write("team.lua", &team(&house, "new"));
+    let (status, charter) = reload(&daemon);
+    assert_eq!((status, &charter["generation"]["number"]), (200, &json!(2)), "{charter}");
+
+    house.write("team.lua", "fleet.role('w', { profiles = { 'say' }, max_bussy = 1 })\n");
+    let (status, refused) = reload(&daemon);
+    assert_eq!(status, 400, "{refused}");
+    let text = refused.to_string();
+    assert!(text.contains("team.lua:1") && text.contains("max_bussy") && text.contains("max_busy"), "{text}");
+    let (_, charter) = daemon.get("/v1/charter");
+    assert_eq!(charter["generation"]["number"], 2, "the good one stays: {charter}");
+    assert!(charter["error"].as_str().unwrap().contains("team.lua:1"), "{charter}");
+
+    open_gate(&house);
+    wait_until(&daemon, &run, 2);
+    open_gate(&house);
+    let (status, ended) = daemon.get(&format!("/v1/runs/{run}/wait?wait=60s"));
+    assert_eq!(status, 200, "{ended}");
+    assert_eq!(ended["value"]["texts"], json!(["old\n", "old\n", "new\n"]));
+}
+
+/// Waits until so many turns of a run are settled; each look is a long-poll of its own, so nothing spins hard.
+fn wait_until(daemon: &Daemon, run: &str, settled: u64) {
+    let until = std::time::Instant::now() + crate::support::PATIENCE;
+    loop {
+        let (_, detail) = daemon.get(&format!("/v1/runs/{run}"));
+        if detail["settled"].as_u64() >= Some(settled) {
+            return;
+        }
+        assert!(std::time::Instant::now() < until, "{detail}");
+        daemon.get(&format!("/v1/runs/{run}/wait?wait=50ms"));
+    }
+}
+
+#[test]
+fn a_run_that_asks_ends_the_wait_early_and_goes_on_with_the_answer() {
+    let house = House::new(&[]);
+    house.write("team.lua", &team(&house, "x"));
+    let daemon = house.start();
+    let start = json!({ "recipe": "asks", "job": { "topic": "the bridge" }, "wait": "60s", "key": "ask" });
+    let (status, pending) = daemon.post("/v1/run", &start);
+    assert_eq!((status, pending["pending"].as_str()), (202, Some("question")), "{pending}");
+    let question = pending["questions"][0].clone();
+    assert_eq!(question["text"], "which way for the bridge?");
+
+    // The question survives the daemon, and so does the run that waits for its answer.
+    daemon.kill();
+    let daemon = house.start();
+    let (_, mail) = daemon.get("/v1/poll");
+    assert_eq!(mail["messages"][0]["question"]["question"], question["question"], "{mail}");
+    let answer = json!({ "question": question["question"], "text": "left" });
+    let (status, answered) = daemon.post("/v1/reply", &answer);
+    assert_eq!(status, 200, "{answered}");
+    let (status, ended) = daemon.post("/v1/run", &start);
+    assert_eq!((status, &ended["value"]), (200, &json!({ "went": "left" })), "{ended}");
+}
+
+#[test]
+fn a_wait_that_is_over_is_an_answer_and_the_turn_goes_on() {
+    let house = House::new(&[]);
+    house.write("team.lua", &team(&house, "late"));
+    let daemon = house.start();
+    let (status, pending) = daemon.post("/message", &json!({ "role": "w", "prompt": "x", "wait": "100ms" }));
+    assert_eq!((status, pending["pending"].as_str()), (202, Some("wait_over")), "{pending}");
+    let turn = pending["turn"].as_str().unwrap().to_string();
+    open_gate(&house);
+    let (status, reply) = daemon.get(&format!("/v1/turns/{turn}/wait?wait=60s"));
+    assert_eq!((status, reply["text"].as_str()), (200, Some("late\n")), "{reply}");
+    let (_, trace) = daemon.get(&format!("/v1/turns/{turn}"));
+    let states: Vec<&str> = trace["receipt"].as_array().unwrap().iter().filter_map(|s| s["state"].as_str()).collect();
+    assert_eq!(states, ["queued", "handed", "submitted", "working", "settled"]);
+}
+
+#[test]
+fn a_cancelled_turn_ends_its_whole_tree_and_the_worker_is_free() {
+    let house = House::new(&[]);
+    house.write("team.lua", &team(&house, "x"));
+    let daemon = house.start();
+    let (_, sent) = daemon.post("/v1/send", &json!({ "role": "w", "prompt": "x" }));
+    let turn = sent["id"].as_str().unwrap().to_string();
+    let (_, cancelled) = daemon.post("/v1/cancel", &json!({ "turn": turn }));
+    assert_eq!(cancelled["outcome"], "cancelled", "{cancelled}");
+    // The next message needs the only worker, which is free once the first one's tree is dead.
+    let (_, second) = daemon.post("/v1/send", &json!({ "to": "w-1", "prompt": "y" }));
+    let second = second["id"].as_str().unwrap();
+    open_gate(&house);
+    let (status, reply) = daemon.get(&format!("/v1/turns/{second}/wait?wait=60s"));
+    assert_eq!((status, reply["text"].as_str()), (200, Some("x\n")), "{reply}");
+}

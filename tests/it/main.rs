@@ -1,0 +1,15 @@
+//! The integration tests: one binary, one module a part.
+
+mod charter;
+mod demo_scripts;
+mod door;
+mod kill;
+mod live;
+mod pane_exec;
+mod store;
+mod store_crash;
+mod store_full;
+mod store_refusals;
+mod store_rows;
+mod support;
+mod wrong_input;

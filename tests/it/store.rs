@@ -1,0 +1,294 @@
+//! The store through its port: what is written is what is read, after a restart as well, and old things go.
+
+use std::sync::Arc;
+
+use fleetd::engine::ports::Journal;
+use fleetd::fleet::caller::Sender;
+use fleetd::fleet::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
+use fleetd::fleet::mail::{About, Asker, Message, Question};
+use fleetd::fleet::record::{KeyUse, Made, Record};
+use fleetd::fleet::team::Profile;
+use fleetd::fleet::time::Time;
+use fleetd::fleet::turn::{Turn, TurnState};
+use fleetd::fleet::worker::{Worker, WorkerState};
+use serde_json::json;
+
+use crate::store_rows::{Place, ended, envelope, event, life, run, step, turn};
+
+fn worker(name: &str) -> Worker {
+    let profile: Profile = serde_json::from_value(json!({ "name": "upper", "launcher": "exec" })).unwrap();
+    Worker {
+        name: WorkerName::from(name),
+        role: "upper".into(),
+        profile: Arc::new(profile),
+        generation: 3,
+        state: WorkerState::Blocked("a dialog".into()),
+        since: Time(5),
+        turn: Some(TurnId(1)),
+        elastic: true,
+        process: None,
+        turns: 2,
+    }
+}
+
+fn message(id: u64) -> Message {
+    Message { id: MessageId(id), to: Sender::Leader, at: Time(7), about: About::Reply(TurnId(1)), shown: false }
+}
+
+fn question(id: u64) -> Question {
+    let asker = Asker::Step { run: RunId(9), path: StepPath::from("ask_leader#1") };
+    Question {
+        id: QuestionId(id),
+        asker,
+        to: Sender::Leader,
+        text: "which?".into(),
+        at: Time(8),
+        answer: None,
+        message: MessageId(4),
+    }
+}
+
+fn key(key: &str) -> KeyUse {
+    KeyUse {
+        sender: Sender::Run(RunId(9)),
+        key: Key::from(key),
+        body: "00ff".into(),
+        made: Made::Turn(TurnId(1)),
+        at: Time(9),
+    }
+}
+
+#[test]
+fn everything_written_is_read_back_after_a_restart() {
+    let place = Place::new();
+    let (open, settled) = (turn(1, TurnState::Queued, 10), turn(2, TurnState::Settled, 11));
+    let records = vec![
+        Record::Next(40),
+        Record::Generation(3),
+        Record::Turn(Arc::new(settled.clone())),
+        Record::Turn(Arc::new(open.clone())),
+        Record::Turn(Arc::new(turn(3, TurnState::Collected, 12))),
+        Record::Worker(Arc::new(worker("upper-1"))),
+        Record::Worker(Arc::new(worker("upper-2"))),
+        Record::WorkerGone("upper-2".into()),
+        Record::Message(Arc::new(message(4))),
+        Record::Message(Arc::new(message(5))),
+        Record::MessageGone(MessageId(5)),
+        Record::Question(Arc::new(question(6))),
+        Record::Question(Arc::new(question(7))),
+        Record::QuestionGone(QuestionId(7)),
+        Record::Run(Arc::new(run(9, "h1"))),
+        Record::Run(Arc::new(ended(run(10, "h1"), 50, false))),
+        Record::Run(Arc::new(ended(run(11, "h1"), 50, true))),
+        Record::Step(Arc::new(step(9, "send#1", None))),
+        Record::Step(Arc::new(step(10, "send#1", Some(0)))),
+        Record::Key(Arc::new(key("kept"))),
+        Record::Key(Arc::new(key("gone"))),
+        Record::KeyGone(Sender::Run(RunId(9)), Key::from("gone")),
+        Record::Parked("upper".into(), Some(Time(77))),
+        Record::Parked("lower".into(), Some(Time(78))),
+        Record::Parked("lower".into(), None),
+        Record::Note("last".into(), Arc::new(json!({ "b": 1, "a": [null, "ü\u{0}"] }))),
+    ];
+    let store = place.open();
+    place.wait(store.commit(records)).unwrap();
+    let before = place.wait(store.load()).unwrap();
+    drop(store);
+    let store = place.open();
+    let saved = place.wait(store.load()).unwrap();
+    assert_eq!(saved, before, "a restart changes nothing");
+
+    assert_eq!((saved.next, saved.generation), (40, 3));
+    assert_eq!(saved.turns, [open, settled], "in the order of their ids, without the collected one");
+    assert_eq!(saved.workers, [worker("upper-1")]);
+    assert_eq!(saved.messages, [message(4)]);
+    assert_eq!(saved.questions, [question(6)]);
+    assert_eq!(saved.runs, [run(9, "h1"), ended(run(10, "h1"), 50, false)]);
+    assert_eq!(saved.steps, [step(9, "send#1", None)], "steps of ended runs are not needed");
+    assert_eq!(saved.keys, [key("kept")]);
+    assert_eq!(saved.parked, [("upper".into(), Time(77))]);
+    assert_eq!(*saved.notes[0].1, json!({ "b": 1, "a": [null, "ü\u{0}"] }));
+    assert_eq!(saved.notes[0].1.to_string(), r#"{"b":1,"a":[null,"ü\u0000"]}"#, "the order of keys is kept");
+
+    let old = place.wait(store.turn(TurnId(3))).unwrap().unwrap();
+    assert_eq!(old.state, TurnState::Collected, "history is still there to be asked for");
+    let runs: Vec<u64> = place.wait(store.runs(2)).unwrap().iter().map(|run| run.id.0).collect();
+    assert_eq!(runs, [11, 10], "the newest first");
+    assert_eq!(place.wait(store.run(RunId(9))).unwrap(), Some(run(9, "h1")));
+    assert_eq!(place.wait(store.run(RunId(99))).unwrap(), None);
+}
+
+#[test]
+fn texts_lie_beside_the_rows_and_come_back_byte_for_byte() {
+    let place = Place::new();
+    let store = place.open();
+    let long: Arc<str> = format!("\u{0}\r\n'{}'\u{1F600}", "x".repeat(1 << 20)).into();
+    let mut reply = envelope(1, &long);
+    reply.data = Some(json!({ "n": 1.5 }));
+    place
+        .wait(store.commit(vec![
+            Record::Prompt(TurnId(1), long.clone()),
+            Record::Envelope(Arc::new(reply.clone())),
+            Record::Job(RunId(2), Arc::new(json!(["a", 1]))),
+            Record::RunValue(RunId(2), Arc::new(json!(null))),
+        ]))
+        .unwrap();
+    assert_eq!(place.wait(store.prompt(TurnId(1))).unwrap(), Some(long));
+    assert_eq!(place.wait(store.prompt(TurnId(2))).unwrap(), None);
+    assert_eq!(place.wait(store.envelope(TurnId(1))).unwrap().as_deref(), Some(&reply));
+    assert_eq!(place.wait(store.job(RunId(2))).unwrap().as_deref(), Some(&json!(["a", 1])));
+    assert_eq!(place.wait(store.run_value(RunId(2))).unwrap().as_deref(), Some(&json!(null)));
+    assert_eq!(place.wait(store.run_value(RunId(3))).unwrap(), None);
+}
+
+#[test]
+fn steps_keep_the_order_in_which_they_began_and_the_order_in_which_they_finished() {
+    let place = Place::new();
+    let store = place.open();
+    // The first one is written three times, in one commit and in a later one.
+    place
+        .wait(store.commit(vec![
+            Record::Step(Arc::new(step(1, "a", None))),
+            Record::Step(Arc::new(step(1, "b", None))),
+            Record::Step(Arc::new(step(1, "c", None))),
+            Record::Step(Arc::new(step(2, "a", Some(0)))),
+            Record::Step(Arc::new(step(1, "a", Some(1)))),
+            Record::StepValue(RunId(1), StepPath::from("a"), Arc::new(json!("second"))),
+        ]))
+        .unwrap();
+    place
+        .wait(store.commit(vec![
+            Record::Step(Arc::new(step(1, "b", Some(0)))),
+            Record::StepValue(RunId(1), StepPath::from("b"), Arc::new(json!("first"))),
+        ]))
+        .unwrap();
+    let began: Vec<String> =
+        place.wait(store.steps(RunId(1))).unwrap().iter().map(|step| step.path.to_string()).collect();
+    assert_eq!(began, ["a", "b", "c"]);
+    let finished = place.wait(store.finished_steps(RunId(1))).unwrap();
+    let finished: Vec<_> = finished.iter().map(|f| (f.step.seq, f.value.as_str().unwrap())).collect();
+    assert_eq!(finished, [(Some(0), "first"), (Some(1), "second")]);
+}
+
+#[test]
+fn of_several_writes_of_one_row_the_last_counts_and_every_event_is_kept() {
+    let place = Place::new();
+    let store = place.open();
+    let mut records = vec![Record::Worker(Arc::new(worker("back"))), Record::WorkerGone("back".into())];
+    records.push(Record::Worker(Arc::new(worker("back"))));
+    records.push(Record::Worker(Arc::new(worker("gone"))));
+    records.push(Record::WorkerGone("gone".into()));
+    for state in [TurnState::Queued, TurnState::Handed, TurnState::Submitted] {
+        records.push(Record::Turn(Arc::new(turn(1, state, 10))));
+        records.push(event(1, 10, &format!("{state:?}")));
+    }
+    records.push(event(2, 10, "another turn"));
+    place.wait(store.commit(records)).unwrap();
+    let saved = place.wait(store.load()).unwrap();
+    assert_eq!(saved.workers, [worker("back")]);
+    assert_eq!(saved.turns, [turn(1, TurnState::Submitted, 10)]);
+    let what: Vec<String> = place.wait(store.events(TurnId(1))).unwrap().into_iter().map(|event| event.what).collect();
+    assert_eq!(what, ["Queued", "Handed", "Submitted"]);
+}
+
+#[test]
+fn requests_are_stored_in_the_order_of_the_calls_even_when_nobody_waits_for_them() {
+    let place = Place::new();
+    let store = place.open();
+    for n in 1..=200 {
+        // Asked for and dropped: a caller that goes away takes nothing with it.
+        drop(store.commit(vec![Record::Next(n)]));
+    }
+    drop(store);
+    let store = place.open();
+    assert_eq!(place.wait(store.load()).unwrap().next, 200);
+}
+
+#[test]
+fn many_callers_share_commits_and_each_gets_its_own_answer() {
+    let place = Place::new();
+    let store = place.open();
+    let commits: Vec<_> = (1..=2_000).map(|id| store.commit(life(id, 10, "text"))).collect();
+    place.wait(async {
+        for commit in commits {
+            commit.await.unwrap();
+        }
+    });
+    assert!(place.wait(store.turn(TurnId(2_000))).unwrap().is_some());
+    assert_eq!(place.wait(store.events(TurnId(1_234))).unwrap().len(), 2);
+}
+
+#[test]
+fn pruning_drops_old_collected_things_with_their_texts_and_nothing_else() {
+    let place = Place::new();
+    let store = place.open();
+    let retry = Turn { prompt_of: TurnId(1), retry_of: Some(TurnId(1)), ..turn(4, TurnState::Queued, 100) };
+    let mut records = life(1, 100, "old, but a retry needs its prompt");
+    records.extend(life(2, 100, "old"));
+    records.extend(life(3, 900, "young"));
+    records.extend([
+        Record::Turn(Arc::new(retry.clone())),
+        event(4, 100, "old event of an open turn"),
+        Record::Run(Arc::new(ended(run(20, "h1"), 100, true))),
+        Record::Job(RunId(20), Arc::new(json!(1))),
+        Record::RunValue(RunId(20), Arc::new(json!(1))),
+        Record::Step(Arc::new(step(20, "a", Some(0)))),
+        Record::StepValue(RunId(20), StepPath::from("a"), Arc::new(json!(1))),
+        Record::Run(Arc::new(ended(run(21, "h1"), 100, false))),
+        Record::Run(Arc::new(run(22, "used"))),
+    ]);
+    place.wait(store.commit(records)).unwrap();
+    place.wait(store.save_sources("used".into(), "of an open run".into())).unwrap();
+    for n in 0..25 {
+        place.wait(store.save_sources(format!("s{n}"), "text".into())).unwrap();
+    }
+    let dropped = place.wait(store.prune(Time(500))).unwrap();
+    assert_eq!(dropped, 3, "two turns and a run");
+
+    assert_eq!(place.wait(store.turn(TurnId(1))).unwrap(), None);
+    assert!(place.wait(store.prompt(TurnId(1))).unwrap().is_some(), "the retry's prompt");
+    assert_eq!(place.wait(store.prompt(TurnId(2))).unwrap(), None);
+    assert_eq!(place.wait(store.envelope(TurnId(2))).unwrap(), None);
+    assert_eq!(place.wait(store.events(TurnId(2))).unwrap(), []);
+    assert!(place.wait(store.turn(TurnId(3))).unwrap().is_some());
+    assert!(place.wait(store.envelope(TurnId(3))).unwrap().is_some());
+    assert_eq!(place.wait(store.events(TurnId(3))).unwrap().len(), 2);
+    assert_eq!(place.wait(store.events(TurnId(4))).unwrap().len(), 1);
+    assert_eq!(place.wait(store.run(RunId(20))).unwrap(), None);
+    assert_eq!(place.wait(store.job(RunId(20))).unwrap(), None);
+    assert_eq!(place.wait(store.run_value(RunId(20))).unwrap(), None);
+    assert_eq!(place.wait(store.finished_steps(RunId(20))).unwrap(), []);
+    assert_eq!(place.wait(store.steps(RunId(20))).unwrap(), []);
+    assert_eq!(place.wait(store.runs(10)).unwrap().len(), 2, "an uncollected run stays, whatever its age");
+    assert!(place.wait(store.sources("used".into())).unwrap().is_some());
+    assert_eq!(place.wait(store.sources("s0".into())).unwrap(), None);
+    assert!(place.wait(store.sources("s24".into())).unwrap().is_some());
+
+    let collected = Turn { state: TurnState::Collected, ..retry };
+    place.wait(store.commit(vec![Record::Turn(Arc::new(collected))])).unwrap();
+    place.wait(store.prune(Time(500))).unwrap();
+    assert_eq!(place.wait(store.prompt(TurnId(1))).unwrap(), None, "the last that needed it is gone");
+}
+
+#[test]
+fn the_file_does_not_grow_while_as_much_goes_as_comes() {
+    let place = Place::new();
+    let store = place.open();
+    let text = "x".repeat(300);
+    let mut sizes = Vec::new();
+    for round in 0..4u64 {
+        let at = 1_000 * (round + 1);
+        let lives = (0..2_500).map(|n| store.commit(life(round * 2_500 + n, at, &text)));
+        let lives: Vec<_> = lives.collect();
+        for life in lives {
+            place.wait(life).unwrap();
+        }
+        place.wait(store.prune(Time(at + 1))).unwrap();
+        sizes.push(std::fs::metadata(place.file()).unwrap().len());
+    }
+    // A tenth of room for pages that are not quite full.
+    assert!(sizes[3] <= sizes[0] * 11 / 10, "{sizes:?}");
+    let wal = std::fs::metadata(place.dir.path().join("fleet.db-wal")).unwrap().len();
+    assert!(wal <= 16 << 20, "the write-ahead file is {wal} bytes");
+    assert_eq!(place.wait(store.load()).unwrap().turns, []);
+}

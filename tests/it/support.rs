@@ -1,0 +1,197 @@
+//! A real daemon of its own for a test: private state, private charter, a free port, a clean environment.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How long anything may take before a test gives up; generous, for a loaded machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A home for a daemon: its state and its charter, which outlive the process.
+pub struct House {
+    dir: TempDir,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+}
+
+/// A running daemon; it is killed when this is dropped.
+pub struct Daemon {
+    child: Child,
+    /// What it printed up to and with the line that says where it listens.
+    pub banner: String,
+    /// Where it listens.
+    pub url: String,
+}
+
+/// What a daemon said when it did not start.
+#[derive(Debug)]
+pub struct Refused {
+    pub code: Option<i32>,
+    pub stderr: String,
+}
+
+impl House {
+    /// Makes a house with these charter files.
+    pub fn new(files: &[(&str, &str)]) -> House {
+        let house = House { dir: TempDir::new().unwrap(), args: Vec::new(), env: Vec::new() };
+        std::fs::create_dir(house.charter()).unwrap();
+        for (name, text) in files {
+            house.write(name, text);
+        }
+        house
+    }
+
+    /// Gives `serve` more arguments.
+    pub fn arg(mut self, arg: impl Into<String>) -> House {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Gives the daemon one more variable.
+    pub fn env(mut self, name: &str, value: &str) -> House {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Writes or overwrites a charter file.
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.charter().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn charter(&self) -> PathBuf {
+        self.dir.path().join("charter")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.dir.path().join("state")
+    }
+
+    /// Returns a `fleetd` command in this house with a clean environment.
+    pub fn fleetd(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fleetd"));
+        command.args(args).env_clear().current_dir(self.dir.path()).stdin(Stdio::null());
+        command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", self.dir.path()).env("LANG", "C.UTF-8");
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Starts the daemon and waits until it says where it listens.
+    pub fn start(&self) -> Daemon {
+        self.try_start().unwrap_or_else(|refused| panic!("the daemon did not start: {refused:?}"))
+    }
+
+    /// Starts the daemon, or returns why it would not.
+    pub fn try_start(&self) -> Result<Daemon, Refused> {
+        let (state, charter) = (self.state(), self.charter());
+        let mut command = self.fleetd(&["serve"]);
+        if !self.args.iter().any(|arg| arg == "--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        command.arg("--state").arg(state).arg("--charter").arg(charter).args(&self.args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut stderr = child.stderr.take().unwrap();
+        let (said, saying) = mpsc::channel();
+        // Both pipes are read to their ends, so that the daemon never stops on a full one.
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let _ = said.send(line);
+            }
+        });
+        let errors = std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = stderr.read_to_string(&mut text);
+            if std::env::var_os("FLEETD_TEST_LOG").is_some() {
+                eprint!("{text}");
+            }
+            text
+        });
+        let mut banner = String::new();
+        loop {
+            match saying.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    banner.push_str(&line);
+                    banner.push('\n');
+                    if let Some((_, url)) = line.split_once("listens on ") {
+                        let url = url.split_whitespace().next().unwrap().to_string();
+                        return Ok(Daemon { child, banner, url });
+                    }
+                }
+                Err(_) => {
+                    let _ = child.kill();
+                    let code = child.wait().unwrap().code();
+                    return Err(Refused { code, stderr: errors.join().unwrap() });
+                }
+            }
+        }
+    }
+}
+
+impl Daemon {
+    /// Kills the daemon as a crash would: no signal handler runs.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks the daemon to end and returns its exit code.
+    pub fn terminate(mut self) -> Option<i32> {
+        let pid = rustix::process::Pid::from_raw(self.child.id() as i32).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.child.wait().unwrap().code()
+    }
+
+    /// Returns the daemon's pid.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Posts JSON and returns the status and the JSON answer.
+    pub fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        read(agent().post(format!("{}{path}", self.url)).send_json(body))
+    }
+
+    /// Posts bytes as they are.
+    pub fn post_raw(&self, path: &str, content_type: &str, body: &[u8]) -> (u16, Value) {
+        read(agent().post(format!("{}{path}", self.url)).header("content-type", content_type).send(body))
+    }
+
+    /// Gets a path and returns the status and the JSON answer.
+    pub fn get(&self, path: &str) -> (u16, Value) {
+        read(agent().get(format!("{}{path}", self.url)).call())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns an HTTP client that takes every status as an answer and no proxy from the environment.
+pub fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .proxy(None)
+        .timeout_global(Some(PATIENCE * 2))
+        .build()
+        .new_agent()
+}
+
+fn read(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> (u16, Value) {
+    let mut answer = answer.unwrap();
+    let text = answer.body_mut().with_config().limit(64 << 20).read_to_string().unwrap();
+    (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
+}
