@@ -337,7 +337,6 @@ impl Host {
             }
         }
     }
-
 }
 
 /// Returns how a turn ends that ends by itself.

@@ -32,7 +32,11 @@ fn one(item: &MailItem, whole: bool, look: &Look) -> String {
         return format!("{id} asks{shown}\n{}", question(asked, look));
     }
     if let Some(result) = &item.run {
-        return format!("{id} {}{shown}\n{}", super::run::line(&result.run, None, look), super::run::value(&result.value));
+        return format!(
+            "{id} {}{shown}\n{}",
+            super::run::line(&result.run, None, look),
+            super::run::value(&result.value)
+        );
     }
     let notice = item.notice.as_deref().unwrap_or("something this version of fleetd does not know");
     wrap(&safe(notice), look.width, &format!("{id}{shown} "))
