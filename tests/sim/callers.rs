@@ -59,8 +59,7 @@ impl Callers {
         now: Time,
         ttl: Span,
     ) -> Result<Open, String> {
-        let open =
-            self.open.remove(&ticket).ok_or_else(|| format!("ticket {ticket} was answered and does not wait"))?;
+        let open = self.open.remove(&ticket).ok_or_else(|| format!("ticket {ticket} was answered and does not wait"))?;
         match (answer, &open.call) {
             (Ok(Answer::Accepted(turn)), Call::Send(send)) => {
                 if !journal.turns.contains_key(&turn.id) || !journal.prompts.contains(&turn.prompt_of) {

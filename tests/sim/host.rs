@@ -337,6 +337,7 @@ impl Host {
             }
         }
     }
+
 }
 
 /// Returns how a turn ends that ends by itself.
