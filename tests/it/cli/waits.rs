@@ -71,7 +71,8 @@ fn an_ended_wait_says_why_and_a_cancel_ends_the_turn() {
     assert!(said.out.contains("waits ") && said.out.contains("cap: 1 of 1"), "{said:?}");
     let said = fleetd(&house, &["cancel", &second]).ends(0);
     assert!(said.out.contains(&format!("{second} cancelled in ")), "{said:?}");
-    fleetd(&house, &["cancel", &second]).ends(4);
+    let again = fleetd(&house, &["cancel", &second, "--json"]).ends(0).json();
+    assert_eq!(again["outcome"], "cancelled", "what is cancelled can be cancelled again");
     fleetd(&house, &["trace", &second, "--wait"]).ends(1);
 
     std::fs::write(house.path().join("go"), "").unwrap();
