@@ -146,9 +146,8 @@ impl Failure {
             }
             Failure::Config(error) => error.hint.iter().cloned().collect(),
             Failure::Unreachable { .. } => vec!["start one: fleetd serve".into()],
-            Failure::Interrupted { goes_on } => goes_on.iter().cloned().collect(),
             Failure::Other { hints, .. } => hints.clone(),
-            Failure::Usage(_) | Failure::Stranger { .. } | Failure::Closed | Failure::Io { .. } => Vec::new(),
+            Failure::Usage(_) | Failure::Interrupted { .. } | Failure::Stranger { .. } | Failure::Closed | Failure::Io { .. } => Vec::new(),
         }
     }
 }
