@@ -1,5 +1,7 @@
 //! The integration tests: one binary, one module a part.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is, helpers included")]
+
 mod charter;
 mod demo_scripts;
 mod door;
