@@ -1,4 +1,5 @@
-//! What is read, and how a row becomes a thing of the fleet again. Nothing is written here.
+//! What is read, and how a row becomes a thing of the fleet again.
+//! Nothing is written here, and no row is judged: what its content means is the fleet's matter.
 
 use std::sync::Arc;
 
