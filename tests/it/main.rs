@@ -1,4 +1,7 @@
 //! The integration tests: one binary, one module a part.
+//! What several parts share is in `support`; no test stands here.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is, helpers included")]
 
 mod charter;
 mod demo_scripts;

@@ -1,4 +1,5 @@
 //! The store through its port: what is written is what is read, after a restart as well, and old things go.
+//! Refusals, a full disk and crashes are in the files beside it.
 
 use std::sync::Arc;
 
