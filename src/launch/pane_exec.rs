@@ -175,7 +175,10 @@ fn not_started(why: String) -> ExitRecord {
 }
 
 /// A record that is not written would make a finished turn unknown, so a full disk is waited out.
-#[expect(clippy::disallowed_methods, reason = "nobody tells when a disk has room again, and nothing else is left to do")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nobody tells when a disk has room again, and nothing else is left to do"
+)]
 fn write_until_written(dir: &TurnDir, record: &ExitRecord) {
     while let Err(error) = dir.write_exit(record) {
         say(&error.to_string());
