@@ -81,6 +81,7 @@ impl Fleet {
             steps: self.steps.values().map(|step| (**step).clone()).collect(),
             keys: self.keys.values().map(|used| (**used).clone()).collect(),
             notes: self.notes.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            parked: self.parked.iter().map(|(role, until)| (role.clone(), *until)).collect(),
         }
     }
 
