@@ -144,6 +144,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     tasks.spawn("charter-watchdog", charter_tasks.watchdog);
     tasks.spawn("prune", super::couriers::prune(handle.clone(), settings.retention, PRUNE));
 
+    in_force(&handle).await;
     let stop = CancellationToken::new();
     let listen = listener.local();
     state.announce(&listen.to_string())?;
@@ -165,6 +166,25 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     // The doors end by themselves within their grace; everything else has nothing left to tell.
     let _ = tokio::time::timeout(GRACE * 2, tasks.end_of("doors")).await;
     Ok(())
+}
+
+/// Waits until the engine has the charter that was loaded: whoever is answered first must not find a fleet without one.
+async fn in_force(handle: &Handle) {
+    if handle.policy().status().generation.number == 0 {
+        return;
+    }
+    let mut published = handle.watch();
+    let taken = async {
+        while published.borrow_and_update().team().is_none() {
+            if published.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    // A store that cannot write holds the engine up; the doors must open all the same and say so.
+    if tokio::time::timeout(GRACE, taken).await.is_err() {
+        tracing::warn!("the charter is loaded and the engine has not taken it yet");
+    }
 }
 
 /// Waits for open turns; what still runs stays and is adopted at the next start. A second signal does not wait.
