@@ -42,6 +42,18 @@ impl Allowance {
     };
 }
 
+/// What is said when a coroutine of a run used up its time between two waits.
+pub(super) const NO_WAIT: &str = "ran for more than 100 ms without waiting";
+/// What is said when a run used up all its time.
+pub(super) const IN_ALL: &str = "the code of this run ran for more than 5 s in all";
+/// What is said when a VM used up its memory.
+pub(super) const MEMORY: &str = "out of memory: a charter's code may use 64 MiB";
+
+/// Returns whether a run failed because it passed a limit.
+pub(super) fn is_limit(why: &str) -> bool {
+    [NO_WAIT, IN_ALL, MEMORY].iter().any(|said| why.contains(said))
+}
+
 /// The clock of one VM; its interrupt reads it.
 pub(super) struct Meter {
     running: RefCell<Option<Thread>>,

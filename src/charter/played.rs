@@ -160,12 +160,11 @@ fn a_recipe_that_runs_away_is_stopped_at_its_line() {
         "local why = t.run('r').why t.ok(why:find('out of memory', 1, true) or why:find('100 ms', 1, true), why)",
     );
     passes(
-        "for n = 1, 1000 do
-           local began = 0
-           for k = 1, 2e6 do began = began + k end
+        "for n = 1, 1e6 do
+           for k = 1, 1e5 do local x = k end
            run:progress('%d', n)
          end",
-        "t.equal(t.run('r').why:match('[^\\n]*'):gsub('^.-: ', ''), 'the code of this run ran for more than 5 s in all')",
+        "local why = t.run('r').why t.ok(why:find('the code of this run ran for more than 5 s in all', 1, true), why)",
     );
 }
 

@@ -11,7 +11,7 @@ use mlua::{Function, IntoLua, MultiValue, Table, Thread, Value as LuaValue};
 use serde_json::Value;
 
 use super::json;
-use super::meter::Allowance;
+use super::meter::{self, Allowance};
 use super::steps::{self, Asked, Reached};
 use super::world::World;
 use crate::fleet::ids::{RunId, StepPath};
@@ -21,7 +21,7 @@ use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, Step};
 /// Running time of one coroutine between two waits.
 const STEP_TIME: Duration = Duration::from_millis(100);
 /// Running time of a whole run.
-const RUN_TIME: Duration = Duration::from_secs(5);
+const RUN_TIME: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
 
 /// All runs of one VM.
 #[derive(Default)]
@@ -266,10 +266,8 @@ impl LiveRun {
         let (run_left, strand) = (RUN_TIME.saturating_sub(self.used), &mut self.strands[index]);
         let step_left = STEP_TIME.saturating_sub(strand.used);
         let allowance = match run_left < step_left {
-            true => {
-                Allowance { time: run_left, said: "the code of this run ran for more than 5 s in all", sliced: true }
-            }
-            false => Allowance { time: step_left, said: "ran for more than 100 ms without waiting", sliced: true },
+            true => Allowance { time: run_left, said: meter::IN_ALL, sliced: true },
+            false => Allowance { time: step_left, said: meter::NO_WAIT, sliced: true },
         };
         let args = match resume {
             Resume::Start(args) => args,

@@ -9,7 +9,7 @@ use mlua::{Function, Table};
 use serde_json::{Value, json};
 
 use super::error::CharterError;
-use super::meter::Allowance;
+use super::meter::{Allowance, is_limit};
 use super::rubric;
 use super::runs::Runs;
 use super::schema::check_job;
@@ -28,8 +28,8 @@ use crate::fleet::turn::{Outcome, Priority};
 const OPENS: Time = Time(1_700_000_000_000);
 /// How long a scripted worker takes.
 const REPLY: Span = Span(1_000);
-/// How long a turn without a deadline takes to time out.
-const TIMEOUT: Span = Span(600_000);
+/// How long a turn takes to time out that has no deadline, on a profile that has no timeout.
+const TIMEOUT: Span = Span(60_000);
 /// How many lines a transcript has at most.
 const MOST_LINES: usize = 1_000;
 
@@ -138,7 +138,9 @@ impl<'w> Stage<'w> {
         self.say(format!("{} {} begins", run.id, run.recipe));
         let played = self.play(&run, &job)?;
         self.say(format!("{} ends as {}", run.id, ending(&played.end)));
-        if played.end.outcome != RunOutcome::TimedOut {
+        // How far a run comes before a limit stops it depends on the machine.
+        let limited = played.end.why.as_deref().is_some_and(is_limit);
+        if played.end.outcome != RunOutcome::TimedOut && !limited {
             self.replay(&run, &job, &played)?;
         }
         Ok(Ok(played.end))
@@ -329,7 +331,7 @@ impl<'w> Stage<'w> {
             let (outcome, took) = match word.as_str() {
                 "replied" => (Outcome::Replied, REPLY),
                 "failed" => (Outcome::Failed, REPLY),
-                "timed_out" => (Outcome::TimedOut, send.deadline.unwrap_or(TIMEOUT)),
+                "timed_out" => (Outcome::TimedOut, self.patience(send, &role)),
                 "lost" => (Outcome::Lost, REPLY),
                 _ => return Err(self.at(step, text)),
             };
@@ -344,6 +346,13 @@ impl<'w> Stage<'w> {
             return Ok(Ok((clock, value)));
         }
         Err(self.at(step, "a send without a try".to_owned()))
+    }
+
+    fn patience(&self, send: &StepSend, role: &RoleName) -> Span {
+        let team = &self.world.team;
+        let profile = team.roles.get(role).and_then(|role| team.profiles.get(role.profiles.first()?));
+        let timeout = profile.and_then(|profile| profile.timeout);
+        [send.deadline, timeout].into_iter().flatten().min().unwrap_or(TIMEOUT)
     }
 
     fn envelope(&self, role: RoleName, to: &Address, outcome: Outcome, text: String, times: Times) -> Envelope {
