@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::mail::Message;
 use super::record::Saved;
 use super::state::{Fleet, Limits};
 use super::timers::Timer;
@@ -63,6 +64,25 @@ impl Fleet {
         }
         fleet.requeue();
         fleet
+    }
+
+    /// Returns the rows that a store which wrote every record of this fleet would read back, each kind in its order.
+    pub fn saved(&self) -> Saved {
+        let mut messages: Vec<Message> = self.messages.values().map(|message| (**message).clone()).collect();
+        messages.sort_by_key(|message| message.id);
+        Saved {
+            next: self.next,
+            generation: self.generation(),
+            turns: self.turns.values().map(|turn| (**turn).clone()).collect(),
+            workers: self.workers.values().map(|worker| (**worker).clone()).collect(),
+            messages,
+            questions: self.questions.values().map(|question| (**question).clone()).collect(),
+            runs: self.runs.values().map(|run| (**run).clone()).collect(),
+            steps: self.steps.values().map(|step| (**step).clone()).collect(),
+            keys: self.keys.values().map(|used| (**used).clone()).collect(),
+            notes: self.notes.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            parked: self.parked.iter().map(|(role, until)| (role.clone(), *until)).collect(),
+        }
     }
 
     /// Fills the queues from the turns that wait.

@@ -3,6 +3,7 @@
 mod charter;
 mod demo_scripts;
 mod door;
+mod exec;
 mod kill;
 mod live;
 mod pane_exec;

@@ -1,0 +1,105 @@
+//! A whole fleet under a seed: hosts that die, sightings late, twice or never, a store that fails, a daemon that dies
+//! between commit and act, clocks that jump, charters that change. Every rule is checked after every step.
+//!
+//! `FLEETD_SIM_SEED=n` plays one seed, `FLEETD_SIM_SCHEDULES=n` that many; without either a hundred thousand.
+
+#[path = "sim/callers.rs"]
+mod callers;
+#[path = "sim/charter.rs"]
+mod charter;
+#[path = "sim/drain.rs"]
+mod drain;
+#[path = "sim/host.rs"]
+mod host;
+#[path = "sim/journal.rs"]
+mod journal;
+#[path = "sim/play.rs"]
+mod play;
+#[path = "sim/rng.rs"]
+mod rng;
+#[path = "sim/runs.rs"]
+mod runs;
+#[path = "sim/schedule.rs"]
+mod schedule;
+#[path = "sim/story.rs"]
+mod story;
+#[path = "sim/watch.rs"]
+mod watch;
+#[path = "sim/world.rs"]
+mod world;
+
+use fleetd::fleet::record::Record;
+use play::play_many;
+use world::Plant;
+
+fn number_in(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is '{text}', which is no number")))
+}
+
+#[test]
+fn whatever_happens_no_rule_is_broken() {
+    let seeds = match number_in("FLEETD_SIM_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number_in("FLEETD_SIM_SCHEDULES").unwrap_or(100_000),
+    };
+    let began = std::time::Instant::now();
+    let n = seeds.end - seeds.start;
+    match play_many(seeds, Plant::Nothing) {
+        Ok(steps) => {
+            let seconds = began.elapsed().as_secs_f64();
+            println!("{n} schedules, {steps} steps in {seconds:.1} s: {:.0} schedules a second", n as f64 / seconds);
+        }
+        Err(failure) => panic!("{failure}"),
+    }
+}
+
+/// Plays seeds with a fault built in and returns how many it took to find it.
+#[track_caller]
+fn is_found(plant: Plant, rules: &[&str]) {
+    let failure = play_many(0..2_000, plant).expect_err("2,000 schedules do not show the fault");
+    println!("found by seed {} with {} events: {}", failure.seed, failure.events, failure.broken.rule);
+    assert!(rules.contains(&failure.broken.rule), "found as something else: {failure}");
+    assert!(failure.events <= 12, "the trace is not short: {failure}");
+}
+
+#[test]
+fn an_engine_that_acts_before_it_commits_is_found() {
+    is_found(Plant::EarlyRelease, &["nothing is released before it is stored"]);
+}
+
+#[test]
+fn an_engine_that_answers_before_it_commits_is_found() {
+    is_found(Plant::EarlyAnswer, &["callers are told the truth"]);
+}
+
+#[test]
+fn an_engine_that_does_not_fall_back_is_found() {
+    let rules = ["the store holds what the fleet holds", "a turn only goes on", "no message is made up"];
+    is_found(Plant::NoFallBack, &rules);
+}
+
+#[test]
+fn an_engine_that_gives_no_order_again_is_found() {
+    is_found(Plant::NoResume, &["every turn ends or says why not", "a run goes on"]);
+}
+
+#[test]
+fn a_launcher_that_runs_a_turn_twice_is_found() {
+    is_found(Plant::RunsAgain, &["the host"]);
+}
+
+#[test]
+fn a_store_that_loses_one_kind_of_record_is_found() {
+    let same = "the store holds what the fleet holds";
+    is_found(Plant::Loses(|record| matches!(record, Record::MessageGone(_))), &[same, "callers are told the truth"]);
+    is_found(Plant::Loses(|record| matches!(record, Record::WorkerGone(_))), &[same]);
+    is_found(Plant::Loses(|record| matches!(record, Record::Key(_))), &[same, "callers are told the truth"]);
+    is_found(Plant::Loses(|record| matches!(record, Record::Next(_))), &[same]);
+    is_found(Plant::Loses(|record| matches!(record, Record::Question(_))), &[same]);
+    is_found(Plant::Loses(|record| matches!(record, Record::Step(_))), &[same, "the run", "a run goes on"]);
+    let lost_value = "nothing is released before it is stored";
+    is_found(Plant::Loses(|record| matches!(record, Record::StepValue(..))), &[lost_value]);
+    let lost_envelope = ["callers are told the truth", "one record for each turn", lost_value];
+    is_found(Plant::Loses(|record| matches!(record, Record::Envelope(_))), &lost_envelope);
+}

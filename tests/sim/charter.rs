@@ -1,0 +1,81 @@
+//! The charters that a simulated fleet lives under.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fleetd::fleet::Limits;
+use fleetd::fleet::team::{Generation, Profile, RecipeSpec, Role, Team};
+use fleetd::fleet::time::Span;
+use serde_json::Value;
+
+use super::schedule::CharterPlan;
+
+/// Returns the limits of every simulated fleet: small, so that each is reached.
+pub fn limits() -> Limits {
+    Limits {
+        max_workers: 5,
+        max_prompt_bytes: 200,
+        max_runs: 3,
+        max_steps: 40,
+        key_ttl: Span::days(7),
+        grace: Span::seconds(10),
+        idle_ttl: Span::minutes(2),
+    }
+}
+
+/// Returns the charter of a plan under a number.
+pub fn team(plan: CharterPlan, number: u64) -> Arc<Team> {
+    let mut team = Team {
+        generation: Generation { number, hash: format!("{number:064x}") },
+        profiles: BTreeMap::new(),
+        roles: BTreeMap::new(),
+        recipes: BTreeMap::new(),
+        rubrics: Vec::new(),
+    };
+    for (role, busy, session) in [("w", plan.w_busy, false), ("s", plan.s_busy, true)] {
+        if busy == 0 {
+            continue;
+        }
+        let mut names = vec![format!("{role}.one")];
+        if !plan.narrow {
+            names.push(format!("{role}.two"));
+        }
+        if plan.swapped {
+            names.reverse();
+        }
+        for name in &names {
+            let profile = profile(name, session != plan.flipped, plan.changed);
+            team.profiles.insert(profile.name.clone(), profile);
+        }
+        let role = Role {
+            name: role.into(),
+            about: None,
+            profiles: names.iter().map(|name| name.as_str().into()).collect(),
+            max_busy: u32::from(busy),
+            max_waiting: 4,
+        };
+        team.roles.insert(role.name.clone(), role);
+    }
+    let recipe = RecipeSpec {
+        name: "program".into(),
+        about: None,
+        input: Value::Null,
+        deadline: plan.changed.then_some(Span::minutes(10)),
+        at: "recipes/program.lua:1".into(),
+    };
+    team.recipes.insert(recipe.name.clone(), recipe);
+    Arc::new(team)
+}
+
+fn profile(name: &str, session: bool, changed: bool) -> Profile {
+    Profile {
+        name: name.into(),
+        about: None,
+        launcher: if session { "typed" } else { "exec" }.into(),
+        command: vec!["cat".into()],
+        cwd: None,
+        env: BTreeMap::new(),
+        timeout: changed.then_some(Span::seconds(40)),
+        idle_ttl: changed.then_some(Span::seconds(30)),
+    }
+}

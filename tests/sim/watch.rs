@@ -1,0 +1,284 @@
+//! What must always hold, checked on every committed step and on everything that is released after it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fleetd::fleet::caller::Sender;
+use fleetd::fleet::ids::{MessageId, RoleName, TurnId, WorkerName};
+use fleetd::fleet::input::{Answer, Call, Effect, Input, Step, WorkEffect};
+use fleetd::fleet::mail::About;
+use fleetd::fleet::record::Record;
+use fleetd::fleet::run::RunEffect;
+use fleetd::fleet::team::Address;
+use fleetd::fleet::time::Time;
+use fleetd::fleet::turn::{Outcome, Priority, Turn, TurnState};
+use fleetd::fleet::{Fleet, Limits};
+
+use super::callers::Callers;
+use super::host::Host;
+use super::journal::Journal;
+
+/// A rule that was broken, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    pub rule: &'static str,
+    pub how: String,
+}
+
+type Checked = Result<(), Broken>;
+
+fn broken(rule: &'static str, how: impl Into<String>) -> Checked {
+    Err(Broken { rule, how: how.into() })
+}
+
+/// What is remembered from step to step.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    shown: BTreeMap<MessageId, Time>,
+    acked: BTreeSet<(Sender, MessageId)>,
+    /// How often the second sender's turns were handed by a role while one of the first waited for it.
+    overtaken: BTreeMap<(RoleName, Sender, Sender), u32>,
+}
+
+impl Watch {
+    /// Checks one committed step and writes its records.
+    #[expect(clippy::too_many_arguments, reason = "one step with everything that it is judged by")]
+    pub fn committed(
+        &mut self,
+        input: &Input,
+        step: &Step,
+        fleet: &Fleet,
+        journal: &mut Journal,
+        host: &Host,
+        callers: &mut Callers,
+        limits: &Limits,
+        now: Time,
+        keep: impl Fn(&Record) -> bool,
+    ) -> Checked {
+        self.acked.clear();
+        if let Input::Call { caller, call: Call::Ack(ids), .. } = input
+            && let Some(sender) = caller.sender()
+        {
+            self.acked.extend(ids.iter().map(|id| (sender, *id)));
+        }
+        for record in &step.records {
+            self.record(record, step, journal, host, callers, limits, now)?;
+            if keep(record)
+                && let Err(how) = journal.write(record)
+            {
+                return broken("written once", how);
+            }
+        }
+        self.order(step, fleet)?;
+        in_flight(fleet)?;
+        caps(step, fleet)?;
+        due(fleet, journal, limits, now)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one record with everything that it is judged by")]
+    fn record(
+        &mut self,
+        record: &Record,
+        step: &Step,
+        journal: &Journal,
+        host: &Host,
+        callers: &mut Callers,
+        limits: &Limits,
+        now: Time,
+    ) -> Checked {
+        match record {
+            Record::Turn(turn) => turn_goes_on(journal.turns.get(&turn.id).map(|turn| &**turn), turn),
+            Record::Envelope(envelope) => {
+                let id = envelope.turn;
+                let died = envelope.from.worker.as_ref().is_some_and(|name| host.deaths.contains(name));
+                if !journal.turns.contains_key(&id) {
+                    return broken("no message is made up", format!("an envelope for {id}, which nobody sent"));
+                }
+                if envelope.ok && *envelope.text != *format!("the reply to {id}") {
+                    return broken("no message is made up", format!("{id} got the reply '{}'", envelope.text));
+                }
+                if envelope.outcome == Outcome::Unknown && !died {
+                    return broken("unknown only where a host died", format!("{id}: {:?}", envelope.why));
+                }
+                Ok(())
+            }
+            Record::Message(message) => {
+                let was = journal.messages.get(&message.id);
+                if message.shown && !was.is_some_and(|was| was.shown) {
+                    self.shown.insert(message.id, now);
+                    let told = step.answers.iter().any(|(ticket, answer)| {
+                        let about = match answer {
+                            Ok(Answer::Settled(turn, _)) => About::Reply(turn.id),
+                            Ok(Answer::Ended(run)) => About::Run(run.id),
+                            _ => return false,
+                        };
+                        let caller = callers.open.get(ticket).and_then(|open| open.caller.sender());
+                        about == message.about && caller == Some(message.to)
+                    });
+                    if !told {
+                        return broken("shown is what its owner was told", format!("{} of {}", message.id, message.to));
+                    }
+                }
+                Ok(())
+            }
+            Record::MessageGone(id) => {
+                let Some(message) = journal.messages.get(id) else { return Ok(()) };
+                let acked = self.acked.contains(&(message.to, *id));
+                let old = self.shown.get(id).is_some_and(|at| *at + limits.key_ttl <= now);
+                if acked || old || matches!(message.about, About::Question(_)) {
+                    return Ok(());
+                }
+                broken("a reply waits until its ack", format!("{id} of {} about {:?}", message.to, message.about))
+            }
+            Record::Key(used) => match journal.keys.get(&(used.sender, used.key.clone())) {
+                Some(old) => broken("one key, one thing", format!("{} made {:?} and {:?}", used.key, old.made, used.made)),
+                None => Ok(()),
+            },
+            Record::KeyGone(sender, key) => {
+                let young = journal.keys.get(&(*sender, key.clone())).is_some_and(|used| used.at + limits.key_ttl > now);
+                callers.key_gone(*sender, key);
+                if young { broken("keys live for their time", format!("{key} of {sender}")) } else { Ok(()) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// First in first out per sender and address, urgent ones first; and fair between senders.
+    fn order(&mut self, step: &Step, fleet: &Fleet) -> Checked {
+        for effect in &step.effects {
+            let Effect::Work(WorkEffect::Hand(worker, turn)) = effect else { continue };
+            let urgent = turn.priority == Priority::Now;
+            for other in fleet.turns().filter(|other| other.state == TurnState::Queued && other.to == turn.to) {
+                let first = other.priority == turn.priority && other.sender == turn.sender && other.id < turn.id;
+                if first || (!urgent && other.priority == Priority::Now) {
+                    return broken("order is kept", format!("{} was handed before {}", turn.id, other.id));
+                }
+            }
+            if urgent {
+                continue;
+            }
+            let role = &worker.role;
+            self.overtaken.retain(|(of, waits, _), _| of != role || *waits != turn.sender);
+            for sender in waiting(fleet, role).filter(|sender| *sender != turn.sender) {
+                let n = self.overtaken.entry((role.clone(), sender, turn.sender)).or_default();
+                *n += 1;
+                if *n > 1 {
+                    let how = format!("{} of {} was handed again while {sender} waits", turn.id, turn.sender);
+                    return broken("a fan-out costs others one turn", how);
+                }
+            }
+        }
+        if !self.overtaken.is_empty() {
+            let waits: BTreeSet<(RoleName, Sender)> = self
+                .overtaken
+                .keys()
+                .map(|(role, _, _)| role.clone())
+                .flat_map(|role| waiting(fleet, &role).map(|sender| (role.clone(), sender)).collect::<Vec<_>>())
+                .collect();
+            self.overtaken.retain(|(role, sender, _), _| waits.contains(&(role.clone(), *sender)));
+        }
+        Ok(())
+    }
+
+    /// After a restart the senders take turns anew.
+    pub fn daemon_died(&mut self) {
+        self.overtaken.clear();
+    }
+}
+
+/// Returns the senders of which a normal turn waits for any worker of a role.
+fn waiting<'a>(fleet: &'a Fleet, role: &'a RoleName) -> impl Iterator<Item = Sender> + 'a {
+    let waits = move |turn: &&std::sync::Arc<Turn>| {
+        let here = matches!(&turn.to, Address::Role(to) if to == role);
+        turn.state == TurnState::Queued && turn.priority == Priority::Normal && here
+    };
+    let senders: BTreeSet<Sender> = fleet.turns().filter(waits).map(|turn| turn.sender).collect();
+    senders.into_iter()
+}
+
+/// A turn only goes on, but for an answered question.
+fn turn_goes_on(before: Option<&Turn>, turn: &Turn) -> Checked {
+    let back = before.is_some_and(|before| {
+        let answered = before.state == TurnState::Asking && turn.state == TurnState::Working;
+        (turn.state < before.state && !answered) || before.outcome.is_some_and(|outcome| turn.outcome != Some(outcome))
+    });
+    let new_one_ended = before.is_none() && turn.state.is_settled();
+    if back || new_one_ended {
+        return broken("a turn only goes on", format!("{} from {before:?} to {turn:?}", turn.id));
+    }
+    Ok(())
+}
+
+/// Never two turns in flight on a worker.
+fn in_flight(fleet: &Fleet) -> Checked {
+    let mut has: BTreeMap<&WorkerName, TurnId> = BTreeMap::new();
+    for turn in fleet.turns().filter(|turn| turn.state.is_in_flight()) {
+        let Some(name) = &turn.worker else { return broken("one turn a worker", format!("{} has no worker", turn.id)) };
+        if fleet.worker(name).and_then(|worker| worker.turn) != Some(turn.id) {
+            return broken("one turn a worker", format!("{name} does not know of {}", turn.id));
+        }
+        if let Some(other) = has.insert(name, turn.id) {
+            return broken("one turn a worker", format!("{name} has {other} and {}", turn.id));
+        }
+    }
+    Ok(())
+}
+
+/// A role whose cap is reached hands out nothing more.
+fn caps(step: &Step, fleet: &Fleet) -> Checked {
+    for effect in &step.effects {
+        let Effect::Work(WorkEffect::Hand(worker, turn)) = effect else { continue };
+        let role = fleet.team().and_then(|team| team.roles.get(&worker.role));
+        let busy = fleet.workers().filter(|other| other.role == worker.role && other.is_occupied()).count();
+        if role.is_none_or(|role| busy > role.max_busy as usize) {
+            return broken("caps are never passed", format!("{} was handed as number {busy} of {}", turn.id, worker.role));
+        }
+    }
+    Ok(())
+}
+
+/// What is due is done.
+fn due(fleet: &Fleet, journal: &Journal, limits: &Limits, now: Time) -> Checked {
+    let late = |at: Option<Time>| at.is_some_and(|at| at <= now);
+    if let Some(turn) = fleet.turns().find(|turn| !turn.state.is_settled() && (late(turn.deadline) || late(turn.timeout))) {
+        // A turn accepted or taken in this very step is ended by the next one.
+        if turn.since() < now {
+            return broken("deadlines are kept", format!("{} is {:?}", turn.id, turn.state));
+        }
+    }
+    if let Some(run) = fleet.runs().find(|run| run.outcome.is_none() && late(run.deadline)) {
+        return broken("deadlines are kept", format!("{} goes on", run.id));
+    }
+    let open = |step: &fleetd::fleet::run::Step| fleet.run(step.run).is_some_and(|run| run.outcome.is_none());
+    let sleeps = |step: &&std::sync::Arc<fleetd::fleet::run::Step>| step.seq.is_none() && late(step.until) && open(step);
+    if let Some(step) = journal.steps.values().find(|step| sleeps(step) && step.began < now) {
+        return broken("sleeps end", format!("{} of {}", step.path, step.run));
+    }
+    if let Some(used) = journal.keys.values().find(|used| used.at + limits.key_ttl <= now) {
+        return broken("keys go after their time", used.key.to_string());
+    }
+    Ok(())
+}
+
+/// Nothing is released before its records are stored.
+pub fn released(effect: &Effect, journal: &Journal) -> Checked {
+    let stored = match effect {
+        Effect::Work(WorkEffect::Hand(_, turn)) => {
+            let row = journal.turns.get(&turn.id);
+            row.is_some_and(|row| row.at(TurnState::Handed).is_some()) && journal.prompts.contains(&turn.prompt_of)
+        }
+        Effect::Work(WorkEffect::Interrupt(_, id) | WorkEffect::Forget(id)) => {
+            journal.turns.get(id).is_some_and(|turn| turn.state.is_settled()) && journal.envelopes.contains_key(id)
+        }
+        Effect::Work(WorkEffect::Start(worker)) => journal.workers.contains_key(&worker.name),
+        Effect::Work(WorkEffect::Stop(_)) => true,
+        Effect::Run(RunEffect::Start { run }) => journal.runs.contains_key(&run.id) && journal.jobs.contains_key(&run.id),
+        Effect::Run(RunEffect::Answer(run, finished)) => {
+            journal.step_values.contains_key(&(*run, finished.step.path.clone()))
+        }
+        Effect::Run(RunEffect::Refuse { .. } | RunEffect::Drop(_)) => true,
+    };
+    match stored {
+        true => Ok(()),
+        false => broken("nothing is released before it is stored", format!("{effect:?}")),
+    }
+}

@@ -1,0 +1,422 @@
+//! One fleet with everything around it: the engine's loop of step, commit, act; a clock; deaths and restarts.
+//!
+//! The loop copies `engine/actor.rs`: what falls back, what is kept and stepped again, what a restart gives again.
+
+use std::collections::VecDeque;
+
+use fleetd::fleet::ids::RunId;
+use fleetd::fleet::input::{Effect, Input, Step};
+use fleetd::fleet::record::Record;
+use fleetd::fleet::time::Time;
+use fleetd::fleet::{Fleet, Limits};
+
+use super::callers::{Callers, call_of};
+use super::charter::{limits, team};
+use super::host::Host;
+use super::journal::Journal;
+use super::runs::Runs;
+use super::schedule::{CharterPlan, Death, Delivery, Op, Schedule};
+use super::story::Story;
+use super::watch::{Broken, Watch, released};
+
+/// A fault that is built into the harness, to see that it is found.
+#[derive(Clone, Copy, Debug)]
+pub enum Plant {
+    Nothing,
+    /// The engine acts before it commits.
+    EarlyRelease,
+    /// The engine keeps the new fleet when a commit failed.
+    NoFallBack,
+    /// The engine gives no order again after a restart.
+    NoResume,
+    /// A launcher runs a turn again that it was handed again.
+    RunsAgain,
+    /// The store loses one kind of record.
+    Loses(fn(&Record) -> bool),
+    /// The engine answers before it commits.
+    EarlyAnswer,
+}
+
+/// One fleet with everything around it.
+pub struct World {
+    pub now: Time,
+    pub fleet: Fleet,
+    pub journal: Journal,
+    pub host: Host,
+    pub runs: Runs,
+    pub callers: Callers,
+    pub story: Story,
+    watch: Watch,
+    limits: Limits,
+    plant: Plant,
+    prompt: [bool; 3],
+    charter: (CharterPlan, u64),
+    charter_given: bool,
+    inbox: Vec<Input>,
+    together: u8,
+    unstored: VecDeque<Input>,
+    store_fails: u8,
+    death: Option<(Death, i64, bool)>,
+    /// How many steps were taken.
+    pub steps: u64,
+}
+
+pub type Done = Result<(), Broken>;
+
+impl World {
+    pub fn new(schedule: &Schedule, plant: Plant, story: Story) -> World {
+        World {
+            now: Time(1_700_000_000_000),
+            fleet: Fleet::new(limits()),
+            journal: Journal::default(),
+            host: Host::new(matches!(plant, Plant::RunsAgain)),
+            runs: Runs::default(),
+            callers: Callers::default(),
+            story,
+            watch: Watch::default(),
+            limits: limits(),
+            plant,
+            prompt: [schedule.prompt_orders, schedule.prompt_sightings, schedule.prompt_runs],
+            charter: (schedule.charter, 1),
+            charter_given: false,
+            inbox: Vec::new(),
+            together: 0,
+            unstored: VecDeque::new(),
+            store_fails: 0,
+            death: None,
+            steps: 0,
+        }
+    }
+
+    /// Lets the first charter come into force.
+    pub fn begin(&mut self) -> Done {
+        self.give_charter()
+    }
+
+    /// Lets one event happen, and whatever follows it at once.
+    pub fn happen(&mut self, op: Op) -> Done {
+        self.story.op(op);
+        if let Some((caller, call)) = call_of(op, &self.fleet, &self.journal, self.now) {
+            let ticket = self.callers.ticket(caller.clone(), call.clone());
+            self.feed(Input::Call { ticket, caller, call })?;
+        }
+        match op {
+            Op::Leave { pick } => {
+                let waits: Vec<_> = self.callers.open.keys().copied().collect();
+                if let Some(ticket) = pick_of(&waits, pick) {
+                    self.callers.open.remove(&ticket);
+                    self.feed(Input::Leave(ticket))?;
+                }
+            }
+            Op::Carry { pick } => self.carry(pick),
+            Op::Exit { pick, ok, busy } => {
+                if let Some(id) = pick_of(&self.host.running(), pick) {
+                    self.host.exit(id, ok, busy);
+                }
+            }
+            Op::Kill { pick } => {
+                if let Some(name) = pick_of(&self.host.killable(), pick) {
+                    self.story.tell(|| format!("{name} is killed from outside"));
+                    self.host.kill(&name);
+                }
+            }
+            Op::Up { pick, ok } => {
+                if let Some(name) = pick_of(&self.host.starting(), pick) {
+                    self.host.up(&name, ok);
+                }
+            }
+            Op::Dialog { pick } => {
+                if let Some(name) = pick_of(&self.host.sessions(), pick) {
+                    self.host.dialog(&name);
+                }
+            }
+            Op::Deliver { pick, how } => self.deliver(pick, how)?,
+            Op::RunGo { pick } => self.run_goes(pick)?,
+            Op::Advance { ms } => self.advance(ms)?,
+            Op::Reload(plan) => {
+                self.charter = (plan, self.charter.1 + 1);
+                self.give_charter()?;
+            }
+            Op::Together { n } => self.together = n,
+            Op::StoreFails { n } => self.store_fails = n,
+            Op::Crash { when: Death::Now, jump_ms, late_charter } => self.die(jump_ms, late_charter)?,
+            Op::Crash { when, jump_ms, late_charter } => self.death = Some((when, jump_ms, late_charter)),
+            _ => {}
+        }
+        self.follow()
+    }
+
+    /// Lets what comes promptly in this schedule come.
+    pub fn follow(&mut self) -> Done {
+        for _ in 0..40 {
+            let [orders, sightings, runs] = self.prompt;
+            if orders {
+                while self.carry_one(0) {}
+            }
+            self.faults()?;
+            if sightings && !self.host.sightings.is_empty() {
+                self.deliver(0, Delivery::Once)?;
+            } else if runs && !self.runs.outbox.is_empty() {
+                self.run_goes(0)?;
+            } else {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn faults(&mut self) -> Done {
+        let fault = self.host.fault.take().map(|how| Broken { rule: "the host", how });
+        let fault = fault.or_else(|| self.runs.fault.take().map(|how| Broken { rule: "the run", how }));
+        fault.map_or(Ok(()), Err)
+    }
+
+    pub fn carry_one(&mut self, pick: u8) -> bool {
+        let order = self.host.carry(pick);
+        if let Some(order) = &order {
+            self.story.order(order);
+        }
+        order.is_some()
+    }
+
+    fn carry(&mut self, pick: u8) {
+        self.carry_one(pick);
+    }
+
+    pub fn deliver(&mut self, pick: u8, how: Delivery) -> Done {
+        match self.host.deliver(pick, how) {
+            Some(sighting) => self.feed(Input::Seen(sighting)),
+            None => Ok(()),
+        }
+    }
+
+    pub fn run_goes(&mut self, pick: u8) -> Done {
+        let at = usize::from(pick) % self.runs.outbox.len().max(1);
+        match self.runs.outbox.remove(at) {
+            Some(input) => self.feed(Input::Run(input)),
+            None => Ok(()),
+        }
+    }
+
+    /// Time passes: either the engine wakes for each timer, or the machine slept and wakes once.
+    pub fn advance(&mut self, ms: u64) -> Done {
+        if ms > 300_000 {
+            // No sighting is ever as late as this.
+            while !self.host.sightings.is_empty() {
+                self.deliver(0, Delivery::Once)?;
+            }
+        }
+        let target = Time(self.now.0 + ms);
+        for _ in 0..20 {
+            match self.fleet.next_wake() {
+                Some(at) if ms.is_multiple_of(2) && at < target => {
+                    self.now = self.now.max(at);
+                    self.feed(Input::Tick)?;
+                }
+                _ => break,
+            }
+        }
+        self.now = target.max(self.now);
+        self.feed(Input::Tick)
+    }
+
+    pub fn give_charter(&mut self) -> Done {
+        self.charter_given = true;
+        let (plan, number) = self.charter;
+        self.feed(Input::Team(team(plan, number)))
+    }
+
+    // === the engine ===
+
+    fn feed(&mut self, input: Input) -> Done {
+        self.inbox.push(input);
+        if self.together > 1 {
+            self.together -= 1;
+            return Ok(());
+        }
+        self.together = 0;
+        self.flush()
+    }
+
+    /// Takes one batch: step, commit, act.
+    pub fn flush(&mut self) -> Done {
+        let inputs: Vec<Input> = self.unstored.drain(..).chain(self.inbox.drain(..)).collect();
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        let before = self.fleet.clone();
+        let mut steps: Vec<(Step, Fleet)> = Vec::with_capacity(inputs.len());
+        let mut stores = false;
+        for input in &inputs {
+            self.story.input(self.now, input);
+            let step = self.fleet.step(self.now, input.clone());
+            self.story.step(&step);
+            self.steps += 1;
+            stores |= !step.records.is_empty();
+            steps.push((step, self.fleet.clone()));
+        }
+        if matches!(self.plant, Plant::EarlyRelease) {
+            self.act(steps.iter().flat_map(|(step, _)| step.effects.clone()).collect())?;
+        }
+        if matches!(self.plant, Plant::EarlyAnswer) {
+            self.answer(&steps)?;
+        }
+        let death = if stores { self.death.take() } else { None };
+        if let Some((Death::BeforeCommit, jump, late)) = death {
+            self.fleet = before;
+            return self.die(jump, late);
+        }
+        if stores && self.store_fails > 0 {
+            self.store_fails -= 1;
+            self.story.tell(|| "the commit fails".to_string());
+            return self.fall_back(before, inputs);
+        }
+        self.commit(&inputs, &steps)?;
+        let effects: Vec<Effect> = steps.iter().flat_map(|(step, _)| step.effects.clone()).collect();
+        if let Some((Death::AfterCommit(n), jump, late)) = death {
+            self.act(effects.into_iter().take(usize::from(n)).collect())?;
+            return self.die(jump, late);
+        }
+        if !matches!(self.plant, Plant::EarlyRelease) {
+            self.act(effects)?;
+        }
+        if !matches!(self.plant, Plant::EarlyAnswer) {
+            self.answer(&steps)?;
+        }
+        self.nobody_is_forgotten()
+    }
+
+    fn commit(&mut self, inputs: &[Input], steps: &[(Step, Fleet)]) -> Done {
+        let plant = self.plant;
+        for (input, (step, fleet)) in inputs.iter().zip(steps) {
+            let (journal, host, callers) = (&mut self.journal, &self.host, &mut self.callers);
+            let keep = |record: &Record| !matches!(plant, Plant::Loses(lost) if lost(record));
+            self.watch.committed(input, step, fleet, journal, host, callers, &self.limits, self.now, keep)?;
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, effects: Vec<Effect>) -> Done {
+        for effect in effects {
+            released(&effect, &self.journal)?;
+            match effect {
+                Effect::Work(order) => self.host.take(order),
+                Effect::Run(order) => self.runs.take(order, &self.journal),
+            }
+        }
+        self.faults()
+    }
+
+    fn answer(&mut self, steps: &[(Step, Fleet)]) -> Done {
+        for (ticket, answer) in steps.iter().flat_map(|(step, _)| &step.answers) {
+            let heard = self.callers.hear(*ticket, answer, &self.journal, self.now, self.limits.key_ttl);
+            heard.map_err(|how| Broken { rule: "callers are told the truth", how })?;
+        }
+        Ok(())
+    }
+
+    fn fall_back(&mut self, before: Fleet, inputs: Vec<Input>) -> Done {
+        if !matches!(self.plant, Plant::NoFallBack) {
+            self.fleet = before;
+        }
+        for input in inputs {
+            match &input {
+                Input::Call { ticket, .. } => {
+                    let ticket = *ticket;
+                    if !self.try_unstored(input)? {
+                        self.callers.open.remove(&ticket);
+                    }
+                }
+                Input::Leave(_) => drop(self.try_unstored(input)?),
+                Input::Tick if self.unstored.contains(&Input::Tick) => {}
+                _ => self.unstored.push_back(input),
+            }
+        }
+        Ok(())
+    }
+
+    fn try_unstored(&mut self, input: Input) -> Result<bool, Broken> {
+        let mut fleet = self.fleet.clone();
+        let step = fleet.step(self.now, input);
+        let free = step.records.is_empty();
+        if free {
+            self.fleet = fleet.clone();
+            self.act(step.effects.clone())?;
+            self.answer(&[(step, fleet)])?;
+        }
+        Ok(free)
+    }
+
+    /// A call is answered at once unless it waits, and no longer than it said.
+    fn nobody_is_forgotten(&self) -> Done {
+        let over = self.callers.open.iter().find(|(_, open)| open.until().is_none_or(|until| until < self.now));
+        match over {
+            // What falls back together with others is refused or waits; a batch in between tells.
+            Some((ticket, open)) if self.unstored.is_empty() => {
+                Err(Broken { rule: "every call is answered", how: format!("{ticket}: {:?}", open.call) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    // === death ===
+
+    /// The daemon dies and comes back.
+    pub fn die(&mut self, jump_ms: i64, late_charter: bool) -> Done {
+        self.compare()?;
+        self.host.daemon_died();
+        self.runs.daemon_died();
+        self.watch.daemon_died();
+        self.callers.open.clear();
+        self.inbox.clear();
+        self.unstored.clear();
+        self.together = 0;
+        self.death = None;
+        self.now = Time(self.now.0.saturating_add_signed(jump_ms));
+        self.story.tell(|| format!("the daemon dies and comes back, {jump_ms} ms off"));
+        self.fleet = Fleet::restore(self.journal.saved(), self.limits.clone());
+        self.compare()?;
+        if !matches!(self.plant, Plant::NoResume) {
+            self.act(self.fleet.resume())?;
+        }
+        self.host.look_around(self.fleet.workers());
+        self.charter_given = false;
+        if late_charter { Ok(()) } else { self.give_charter() }
+    }
+
+    /// What would be read back is what the fleet holds.
+    pub fn compare(&self) -> Done {
+        let (held, stored) = (self.fleet.saved(), self.journal.saved());
+        macro_rules! same {
+            ($($field:ident)*) => {$(
+                if held.$field != stored.$field {
+                    let how = format!("{}: held {:?}, stored {:?}", stringify!($field), held.$field, stored.$field);
+                    return Err(Broken { rule: "the store holds what the fleet holds", how });
+                }
+            )*};
+        }
+        same!(next turns workers messages questions runs steps keys notes);
+        Ok(())
+    }
+
+    /// The store works again, nobody dies any more, and whoever was slow is not.
+    pub fn calm_down(&mut self) -> Done {
+        self.store_fails = 0;
+        self.death = None;
+        self.together = 0;
+        self.host.tame = true;
+        self.prompt = [true; 3];
+        self.flush()?;
+        if self.charter_given { Ok(()) } else { self.give_charter() }
+    }
+
+    /// Returns the runs that have not ended.
+    pub fn open_runs(&self) -> Vec<RunId> {
+        self.fleet.runs().filter(|run| run.outcome.is_none()).map(|run| run.id).collect()
+    }
+
+}
+
+fn pick_of<T: Clone>(items: &[T], pick: u8) -> Option<T> {
+    items.get(usize::from(pick).checked_rem(items.len())?).cloned()
+}
