@@ -151,6 +151,7 @@ impl<'w> Stage<'w> {
         let mut runs = Runs::default();
         let mut inputs = VecDeque::new();
         let mut due = Due::new();
+        let mut order = 0u64;
         let mut played = Played {
             end: RunEnd {
                 outcome: RunOutcome::TimedOut,
@@ -192,17 +193,13 @@ impl<'w> Stage<'w> {
                 self.say(format!("{path} {}", step.what));
                 match self.answer(run, &step, *request)? {
                     Ok((at, value)) => {
-                        let order = played.reached.len() as u64;
+                        order += 1;
                         due.insert((at, order), (Arc::new(step), value));
                     }
-                    Err(refusal) => runs.refuse(run.id, path, refusal),
+                    Err(refusal) => runs.refuse(run.id, path, refusal, &mut |input| inputs.push_back(input)),
                 }
             }
             let Some(((at, _), (step, value))) = due.pop_first() else {
-                // A refusal may have made something runnable; when nothing is, the run can never end.
-                if runs.slice(world, &mut || 0, &mut |input| inputs.push_back(input)) || !inputs.is_empty() {
-                    continue;
-                }
                 return Err(CharterError::plain(format!("{} waits for something that never comes", run.id)));
             };
             self.now = self.now.max(at);
@@ -240,8 +237,6 @@ impl<'w> Stage<'w> {
         }
         match end {
             Some(end) if end == first.end => Ok(()),
-            // A step that was refused is asked again in a replay, which has nobody to refuse it.
-            None if first.reached.len() > first.journal.len() => Ok(()),
             other => Err(CharterError::plain(format!(
                 "a replay of {} ended as {}, the run itself as {}: something in it is not repeatable",
                 run.id,

@@ -68,14 +68,19 @@ impl World {
             .map_err(|error| CharterError::plain(format!("cannot set up the VM: {error}")))?;
         let mut errors = Vec::new();
         let mut left = Allowance::LOAD.time;
+        // One environment for all files: what two of them require is executed once.
+        let env = world.environment().map_err(|failure| failure.error)?;
         for (name, _) in sources.iter() {
             let result = match name.starts_with("lib/") {
                 // A module runs when it is required; here only its syntax is looked at.
                 true => world.compile(name, LuaValue::Nil).map(drop),
-                false => world.execute(name, &mut left),
+                false => world.execute(name, env.clone(), &mut left),
             };
             if let Err(failure) = result {
-                errors.push(failure.error);
+                // A broken module is met by its own name and by everyone who requires it.
+                if !errors.contains(&failure.error) {
+                    errors.push(failure.error);
+                }
                 if failure.fatal {
                     break;
                 }
@@ -134,7 +139,8 @@ impl World {
             });
         };
         self.registry.borrow_mut().mode = Mode::Instance { recipe: recipe.to_owned(), found: None };
-        let done = self.execute_as(&entry, &mut Allowance::LOAD.time.clone());
+        let mut left = Allowance::LOAD.time;
+        let done = self.environment().and_then(|env| self.execute_as(&entry, env, &mut left));
         let mode = std::mem::take(&mut self.registry.borrow_mut().mode);
         done?;
         match mode {
@@ -196,10 +202,14 @@ impl World {
         Failure { error: native::read_error(&self.sources, error), fatal: false }
     }
 
-    fn execute(&self, name: &str, left: &mut Duration) -> Result<(), Failure> {
+    fn environment(&self) -> Result<LuaValue, Failure> {
+        self.make_instance.call(()).map_err(|error| self.failure(&error, None))
+    }
+
+    fn execute(&self, name: &str, env: LuaValue, left: &mut Duration) -> Result<(), Failure> {
         self.registry.borrow_mut().mode = Mode::Load { entry: name.to_owned() };
         self.registry.borrow_mut().wrong_field = None;
-        self.execute_as(name, left).map_err(|mut failure| {
+        self.execute_as(name, env, left).map_err(|mut failure| {
             let field = self.registry.borrow_mut().wrong_field.take();
             if let Some(field) = field {
                 point_at_field(&mut failure.error, &self.sources, &field);
@@ -208,8 +218,7 @@ impl World {
         })
     }
 
-    fn execute_as(&self, name: &str, left: &mut Duration) -> Result<(), Failure> {
-        let env: LuaValue = self.make_instance.call(()).map_err(|error| self.failure(&error, None))?;
+    fn execute_as(&self, name: &str, env: LuaValue, left: &mut Duration) -> Result<(), Failure> {
         let function = self.compile(name, env)?;
         let allowance = Allowance { time: *left, ..Allowance::LOAD };
         let (result, used) = self.call_within(&function, (), allowance);
@@ -403,6 +412,18 @@ mod tests {
         let errors = load(&[("lib/bad.lua", "local x = = 1"), ("a.lua", "require('lib.bad')")]).map(drop);
         let text = errors.expect_err("a mistake in the module").to_string();
         assert!(text.starts_with("lib/bad.lua:1: "), "{text}");
+    }
+
+    #[test]
+    fn a_module_that_declares_is_executed_once() {
+        let base = "fleet.profile('p', { launcher = 'exec', command = { 'cat' } })\nreturn { 'p' }";
+        let world = load(&[
+            ("lib/base.lua", base),
+            ("a.lua", "fleet.role('v', { profiles = require('lib.base') })"),
+            ("b.lua", "fleet.role('w', { profiles = require('lib.base') })"),
+        ])
+        .expect("loads");
+        assert_eq!(world.team.roles.len(), 2);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use fake::{FakeJournal, House, free, loud};
 use fleetd::engine::ports::Policy;
-use fleetd::fleet::run::{RunInput, RunOutcome};
+use fleetd::fleet::refusal::Refusal;
+use fleetd::fleet::run::{RunEffect, RunInput, RunOutcome, StepRequest};
 use fleetd::fleet::team::{Address, Task};
 use fleetd::fleet::time::Time;
 use serde_json::json;
@@ -111,7 +112,7 @@ async fn a_crash_at_any_step_ends_in_the_same_value_and_sends_nothing_twice() {
     whole.start(1, "shout", json!({"parts": ["x", "y", "z"]}));
     let end = whole
         .finish(|request| match request {
-            fleetd::fleet::run::StepRequest::Value(_) => json!(4),
+            StepRequest::Value(_) => json!(4),
             other => loud(other),
         })
         .await;
@@ -127,7 +128,7 @@ async fn a_crash_at_any_step_ends_in_the_same_value_and_sends_nothing_twice() {
             };
             first.submitted.push((path.to_string(), (**request).clone()));
             let value = match &**request {
-                fleetd::fleet::run::StepRequest::Value(_) => json!(4),
+                StepRequest::Value(_) => json!(4),
                 other => loud(other),
             };
             first.answer(&input, value);
@@ -139,7 +140,7 @@ async fn a_crash_at_any_step_ends_in_the_same_value_and_sends_nothing_twice() {
         second.resume(&run);
         let again = second
             .finish(|request| match request {
-                fleetd::fleet::run::StepRequest::Value(_) => json!(4),
+                StepRequest::Value(_) => json!(4),
                 other => loud(other),
             })
             .await;
@@ -317,4 +318,50 @@ async fn handlers_are_called_and_their_actions_go_up() {
         }
     }
     assert_eq!(said, ["generation 2", "w-a-1 is gone"]);
+}
+
+#[tokio::test]
+async fn a_refused_step_is_an_error_at_its_line_and_stays_one_in_a_replay() {
+    let (dir, mut house) = house().await;
+    house.team().await;
+    let text = "fleet.recipe('careful', {}, function(job, run)\n\
+                local ok, why = pcall(function() return run:send { to = 'w-z-9', prompt = 'x' } end)\n\
+                local after = run:send { to = 'w-a', prompt = 'after' }\n\
+                return { ok, why, after.text }\nend)\n";
+    write(&dir.path().join("charter"), "careful.lua", text);
+    house.team().await;
+    let run = house.start(1, "careful", json!({}));
+    let first = house.input().await;
+    let RunInput::Step { path, .. } = &first else { panic!("the first is a send") };
+    let refusal = Refusal::unknown("worker", "w-z-9", ["w-a-1"]);
+    house.charter.run(RunEffect::Refuse { run: run.id, path: path.clone(), refusal: refusal.clone() });
+    // The refusal becomes the step's value in the journal, under the same path and hash.
+    let again = house.input().await;
+    let RunInput::Step { path: second, request, .. } = &again else { panic!("it is journaled") };
+    assert_eq!(second, path);
+    let StepRequest::Value(value) = &**request else { panic!("as a value: {request:?}") };
+    house.answer(&again, value.clone());
+    let after = house.input().await;
+    assert!(matches!(&after, RunInput::Step { path, .. } if path.as_str() == "send#2"), "{after:?}");
+    let journal = house.journal.clone();
+    let last = house.charter.status().generation;
+    drop(house);
+    let (charter, state) = (dir.path().join("charter"), dir.path().join("state"));
+    let mut second = House::open(charter, state, journal, Some(last)).await;
+    second.resume(&run);
+    let end = second.finish(loud).await;
+    let why = format!("careful.lua:2: run:send: {refusal}");
+    assert_eq!((end.outcome, end.value), (RunOutcome::Done, json!([false, why, "AFTER"])));
+    assert_eq!(second.submitted.len(), 1);
+
+    // What cannot even be recorded ends the run.
+    second.start(2, "careful", json!({}));
+    let first = second.input().await;
+    let RunInput::Step { run, path, .. } = &first else { panic!("the first is a send") };
+    for _ in 0..2 {
+        second.charter.run(RunEffect::Refuse { run: *run, path: path.clone(), refusal: refusal.clone() });
+    }
+    let _journaled = second.input().await;
+    let RunInput::Ended { end, .. } = second.input().await else { panic!("it should end") };
+    assert_eq!((end.outcome, end.why), (RunOutcome::Failed, Some(why)));
 }
