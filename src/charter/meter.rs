@@ -122,9 +122,9 @@ impl Meter {
     }
 
     fn interrupt(&self) -> mlua::Result<VmState> {
-        let Some(thread) = self.running.borrow().clone() else {
+        if self.running.borrow().is_none() {
             return Ok(VmState::Continue);
-        };
+        }
         let now = Instant::now();
         self.count(now);
         self.beat.fetch_add(1, Ordering::Relaxed);
@@ -132,7 +132,7 @@ impl Meter {
         if self.used.get() >= allowance.time {
             // It stays blown: a script that catches the error meets it again at its next instruction.
             if self.blown.borrow().is_none() {
-                let text = match self.position(thread) {
+                let text = match self.position() {
                     Some(at) => format!("{at}: {}", allowance.said),
                     None => allowance.said.to_owned(),
                 };
@@ -147,7 +147,8 @@ impl Meter {
         Ok(VmState::Continue)
     }
 
-    fn position(&self, thread: Thread) -> Option<String> {
+    fn position(&self) -> Option<String> {
+        let thread = self.running.borrow().clone()?;
         let where_is = self.where_is.borrow().clone()?;
         where_is.call::<Option<String>>(thread).ok()?
     }
