@@ -241,7 +241,7 @@ async fn a_broken_charter_starts_with_the_last_good_copy_or_degraded() {
     let (dir, house) = house().await;
     drop(house);
     let charter = dir.path().join("charter");
-    write(&charter, "broken.lua", "local x =\n");
+    write(&charter, "broken.lua", "local x = = 1\n");
     let state = dir.path().join("state");
     let house = House::open(charter.clone(), state, FakeJournal::default(), None).await;
     let status = house.charter.status();
