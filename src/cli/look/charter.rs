@@ -58,7 +58,12 @@ pub fn routed(routed: &Routed, look: &Look) -> String {
 /// Draws what a check came to: what the charter declares, or every mistake with its place.
 pub fn report(report: &Report, dir: &Path, look: &Look) -> String {
     if !report.ok {
-        return report.errors.iter().map(|error| safe(&mistake(error, dir)).into_owned()).collect::<Vec<_>>().join("\n");
+        return report
+            .errors
+            .iter()
+            .map(|error| safe(&mistake(error, dir)).into_owned())
+            .collect::<Vec<_>>()
+            .join("\n");
     }
     let hash: String = report.hash.iter().flat_map(|hash| hash.chars().take(12)).collect();
     let mut out = vec![format!("{} is {} ({hash})", dir.display(), look.state("ready").replace("ready", "good"))];
@@ -98,7 +103,12 @@ pub fn tests(report: &TestReport, dir: &Path, look: &Look) -> String {
             continue;
         }
         let place = dir.join(&test.file);
-        out.push(format!("{} {name} ({}:{})", look.state("failed").replace("failed", "FAIL"), place.display(), test.line));
+        out.push(format!(
+            "{} {name} ({}:{})",
+            look.state("failed").replace("failed", "FAIL"),
+            place.display(),
+            test.line
+        ));
         if let Some(error) = &test.error {
             out.extend(safe(&mistake(error, dir)).lines().map(|line| format!("     {line}")));
         }
