@@ -58,7 +58,9 @@ pub fn version(terminal: &Terminal) -> Result<Exit, Failure> {
     let daemon = health.ok().and_then(|health| health.version);
     match (terminal.json, &daemon) {
         (true, _) => terminal.print_json(&serde_json::json!({ "version": ours, "daemon": daemon }))?,
-        (false, Some(daemon)) if *daemon != ours => terminal.print(&format!("fleetd {ours} (the daemon is {daemon})"))?,
+        (false, Some(daemon)) if *daemon != ours => {
+            terminal.print(&format!("fleetd {ours} (the daemon is {daemon})"))?
+        }
         (false, _) => terminal.print(&format!("fleetd {ours}"))?,
     }
     Ok(Exit::Ok)

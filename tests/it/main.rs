@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is, helpers included")]
 
 mod charter;
+mod cli;
 mod demo_scripts;
 mod door;
 mod exec;

@@ -130,7 +130,15 @@ mod tests {
             "last_good": true, "error": "team.lua:3: no 'recpie'; did you mean 'recipe'?\n  3 | fleet.recpie(\"x\")", "rejected": 1, "rubric_errors": 0
         }))
         .expect("a status");
-        insta::assert_snapshot!(status(&shown, &plain(80)), @"");
+        insta::assert_snapshot!(status(&shown, &plain(80)), @r#"
+        generation 3 (0123456789ab) of charters/default
+          what is in force is the last good copy, not what lies in the directory
+          routes.lua
+          team.lua
+        the newest files were not taken:
+          team.lua:3: no 'recpie'; did you mean 'recipe'?
+            3 | fleet.recpie("x")
+        "#);
     }
 
     #[test]
@@ -140,6 +148,10 @@ mod tests {
             "asked": [{"rubric": "urgent first", "said": "nothing"}, {"rubric": "bulk goes local", "said": "w-local: bulk work"}]
         }))
         .expect("a decision");
-        insta::assert_snapshot!(routed(&shown, &plain(80)), @"");
+        insta::assert_snapshot!(routed(&shown, &plain(80)), @"
+        → w-local, because bulk work and a local worker is free
+           urgent first: nothing
+         * bulk goes local: w-local: bulk work
+        ");
     }
 }
