@@ -1,6 +1,7 @@
 //! The integration tests: one binary, one module a part.
 
 mod charter;
+mod demo;
 mod demo_scripts;
 mod door;
 mod exec;
