@@ -166,6 +166,17 @@ fn what_is_no_directory_is_refused_by_name() {
     }
 }
 
+#[test]
+fn the_charters_that_we_ship_pass_their_own_tests() {
+    for charter in ["charters/default", "charters/demo"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fleetd"));
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join(charter);
+        let output = command.args(["charter", "test"]).arg(dir).output().expect("fleetd starts");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("ok   "), "{charter}: {said}");
+    }
+}
+
 /// Waits until something is seen; a demo that ends before is an error.
 fn wait_for(child: &mut Child, mut seen: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
