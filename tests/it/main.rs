@@ -1,10 +1,8 @@
 //! The integration tests: one binary, one module a part.
-//! What several parts share is in `support`; no test stands here.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is, helpers included")]
 
 mod charter;
 mod cli;
+mod demo;
 mod demo_scripts;
 mod door;
 mod exec;

@@ -71,7 +71,7 @@ impl LeftOut {
             (self.big, "too big to be source text"),
             (self.links, "behind a symbolic link"),
             (self.special, "of another kind (pipe, socket, device)"),
-            (self.folders, "kept for tools (.git, target, …)"),
+            (self.folders, "whole folders of tools (.git, target, …)"),
             (self.unreadable, "unreadable"),
         ];
         let mut reasons: Vec<String> =
@@ -212,7 +212,10 @@ mod tests {
         let bounds = Bounds { file_bytes: 256, ..Bounds::default() };
         let walked = walk(dir.path(), bounds, |_| true).expect("walked");
         assert_eq!(names(&walked), ["small"]);
-        assert_eq!(walked.left_out.reasons(), ["1 too big to be source text", "2 kept for tools (.git, target, …)"]);
+        assert_eq!(
+            walked.left_out.reasons(),
+            ["1 too big to be source text", "2 whole folders of tools (.git, target, …)"]
+        );
     }
 
     #[test]
