@@ -47,8 +47,8 @@ impl Fleet {
             fleet.runs.insert(run.id, Arc::new(run));
         }
         for message in saved.messages {
-            if message.shown {
-                fleet.at(message.at + fleet.limits.key_ttl, Timer::Shown(message.to, message.id));
+            if let Some(at) = message.expires {
+                fleet.at(at, Timer::Shown(message.to, message.id));
             }
             fleet.messages.insert((message.to, message.id), Arc::new(message));
         }
@@ -81,6 +81,7 @@ impl Fleet {
             steps: self.steps.values().map(|step| (**step).clone()).collect(),
             keys: self.keys.values().map(|used| (**used).clone()).collect(),
             notes: self.notes.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            parked: self.parked.iter().map(|(role, until)| (role.clone(), *until)).collect(),
         }
     }
 

@@ -77,8 +77,8 @@ impl Fleet {
         let turn = self.put_turn(cx, turn);
         cx.record(Record::Envelope(envelope.clone()));
         let about = About::Reply(id);
-        self.put_message(cx, Message { id: message, to: turn.sender, at: cx.now, about, shown: false });
-        if self.tell_settled(cx, id, &envelope) {
+        self.put_message(cx, Message { id: message, to: turn.sender, at: cx.now, about, shown: false, expires: None });
+        if self.tell_settled(cx, &turn, &envelope) {
             self.show(cx, turn.sender, Some(message));
         } else {
             self.tell_mail(cx, turn.sender);
@@ -93,7 +93,7 @@ impl Fleet {
         turn.enter(TurnState::Collected, cx.now, Some(format!("by run {}", step.run)));
         cx.record(Record::Envelope(envelope.clone()));
         let turn = self.put_turn(cx, turn);
-        self.tell_settled(cx, turn.id, &envelope);
+        self.tell_settled(cx, &turn, &envelope);
         self.turns.remove(&turn.id);
         if !self.retry_step(cx, &turn, outcome) {
             self.answer_send(cx, &step, &envelope);
@@ -154,16 +154,17 @@ impl Fleet {
     /// Lays a message into the mailbox of a caller and wakes whoever polls it.
     pub(super) fn post(&mut self, cx: &mut Cx, to: Sender, about: About) -> MessageId {
         let id = MessageId(self.fresh());
-        self.put_message(cx, Message { id, to, at: cx.now, about, shown: false });
+        self.put_message(cx, Message { id, to, at: cx.now, about, shown: false, expires: None });
         self.tell_mail(cx, to);
         id
     }
 
     pub(super) fn tell_run_ended(&mut self, cx: &mut Cx, run: &Arc<super::run::Run>) -> bool {
-        let tickets = self.end_waits(&Subject::Run(run.id));
-        for ticket in &tickets {
-            cx.answer(*ticket, Ok(super::input::Answer::Ended(run.clone())));
+        let subject = Subject::Run(run.id);
+        let shown = self.waits_itself(&subject, run.owner);
+        for ticket in self.end_waits(&subject) {
+            cx.answer(ticket, Ok(super::input::Answer::Ended(run.clone())));
         }
-        !tickets.is_empty()
+        shown
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fleetd::fleet::Fleet;
 use fleetd::fleet::caller::{Caller, Sender};
+use fleetd::fleet::events::Action;
 use fleetd::fleet::ids::{Key, Ticket, TurnId, WorkerName};
 use fleetd::fleet::input::{Answer, Asked, Call, RunCall, SendCall};
 use fleetd::fleet::refusal::Refusal;
@@ -125,6 +126,16 @@ impl By {
             By::Operator => Sender::Operator,
         }
     }
+}
+
+/// Returns what a handler of the charter asks for.
+pub fn action_of(pick: u8, what: u8, fleet: &Fleet, journal: &Journal) -> Option<Action> {
+    Some(match what {
+        0 => Action::TellLeader { text: "look".to_string() },
+        1 => Action::StopWorker { worker: nth(fleet.workers(), pick)?.name.clone() },
+        2 => Action::ParkRole { role: "w".into(), r#for: Span::seconds(u64::from(pick)) },
+        _ => Action::RetryTurn { turn: nth(journal.turns.keys().copied(), pick)? },
+    })
 }
 
 fn nth<T>(items: impl Iterator<Item = T>, pick: u8) -> Option<T> {

@@ -82,6 +82,8 @@ pub enum Op {
     Advance { ms: u64 },
     /// A charter is saved.
     Reload(CharterPlan),
+    /// A handler of the charter acts.
+    Act { pick: u8, what: u8 },
     /// The next inputs share a commit.
     Together { n: u8 },
     /// The next commits fail.
@@ -180,6 +182,7 @@ fn op(rng: &mut Rng, calm: bool) -> Op {
             },
         },
         82 => Op::Reload(charter(rng)),
+        83 if rng.percent(50) => Op::Act { pick, what: rng.below(4) as u8 },
         83 => Op::Together { n: 2 + rng.below(4) as u8 },
         84..87 => Op::Kill { pick },
         87 => Op::Dialog { pick },

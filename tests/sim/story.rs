@@ -49,6 +49,7 @@ impl Story {
                 }
                 Input::Run(RunInput::Step { run, path, .. }) => format!("{run} asks for {path}"),
                 Input::Run(RunInput::Ended { run, end }) => format!("{run} ends as {}", end.outcome.word()),
+                Input::Act(action) => format!("the charter acts: {action:?}"),
                 Input::Tick => "tick".to_string(),
                 Input::Drain => "drain".to_string(),
             };
@@ -68,6 +69,7 @@ impl Story {
                     format!("           → refuse {path} of {run}: {refusal}")
                 }
                 Effect::Run(RunEffect::Drop(run)) => format!("           → drop {run}"),
+                Effect::Event(event) => format!("           → event {}", event.word()),
             });
         }
         for (ticket, answer) in &step.answers {

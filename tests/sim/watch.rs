@@ -275,7 +275,7 @@ pub fn released(effect: &Effect, journal: &Journal) -> Checked {
         Effect::Run(RunEffect::Answer(run, finished)) => {
             journal.step_values.contains_key(&(*run, finished.step.path.clone()))
         }
-        Effect::Run(RunEffect::Refuse { .. } | RunEffect::Drop(_)) => true,
+        Effect::Run(RunEffect::Refuse { .. } | RunEffect::Drop(_)) | Effect::Event(_) => true,
     };
     match stored {
         true => Ok(()),

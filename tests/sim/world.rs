@@ -10,7 +10,7 @@ use fleetd::fleet::record::Record;
 use fleetd::fleet::time::Time;
 use fleetd::fleet::{Fleet, Limits};
 
-use super::callers::{Callers, call_of};
+use super::callers::{Callers, action_of, call_of};
 use super::charter::{limits, team};
 use super::host::Host;
 use super::journal::Journal;
@@ -101,10 +101,14 @@ impl World {
             self.feed(Input::Call { ticket, caller, call })?;
         }
         match op {
+            Op::Act { pick, what } => {
+                if let Some(action) = action_of(pick, what, &self.fleet, &self.journal) {
+                    self.feed(Input::Act(action))?;
+                }
+            }
             Op::Leave { pick } => {
                 let waits: Vec<_> = self.callers.open.keys().copied().collect();
                 if let Some(ticket) = pick_of(&waits, pick) {
-                    self.callers.open.remove(&ticket);
                     self.feed(Input::Leave(ticket))?;
                 }
             }
@@ -283,6 +287,7 @@ impl World {
         if !matches!(self.plant, Plant::EarlyAnswer) {
             self.answer(&steps)?;
         }
+        self.forget_who_left(&inputs);
         self.nobody_is_forgotten()
     }
 
@@ -302,6 +307,7 @@ impl World {
             match effect {
                 Effect::Work(order) => self.host.take(order),
                 Effect::Run(order) => self.runs.take(order, &self.journal),
+                Effect::Event(_) => {}
             }
         }
         self.faults()
@@ -315,11 +321,20 @@ impl World {
         Ok(())
     }
 
+    /// Who went away hears nothing more.
+    fn forget_who_left(&mut self, inputs: &[Input]) {
+        for input in inputs {
+            if let Input::Leave(ticket) = input {
+                self.callers.open.remove(ticket);
+            }
+        }
+    }
+
     fn fall_back(&mut self, before: Fleet, inputs: Vec<Input>) -> Done {
         if !matches!(self.plant, Plant::NoFallBack) {
             self.fleet = before;
         }
-        for input in inputs {
+        for input in inputs.clone() {
             match &input {
                 Input::Call { ticket, .. } => {
                     let ticket = *ticket;
@@ -332,6 +347,7 @@ impl World {
                 _ => self.unstored.push_back(input),
             }
         }
+        self.forget_who_left(&inputs);
         Ok(())
     }
 
@@ -395,7 +411,7 @@ impl World {
                 }
             )*};
         }
-        same!(next turns workers messages questions runs steps keys notes);
+        same!(next turns workers messages questions runs steps keys notes parked);
         Ok(())
     }
 
