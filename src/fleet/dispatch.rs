@@ -226,7 +226,8 @@ impl Fleet {
 
     pub(super) fn worker_gone(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
-        // Turns addressed to this worker alone have nowhere to go any more.
+        // Turns addressed to this worker alone have nowhere to go any more, and it takes none of them now.
+        self.workers.insert(name.clone(), Arc::new(Worker { state: WorkerState::Gone, ..(*worker).clone() }));
         let queue = self.queues.get(&worker.role);
         let orphans: Vec<TurnId> = queue
             .into_iter()

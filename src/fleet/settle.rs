@@ -10,6 +10,7 @@ use super::input::{Effect, WorkEffect};
 use super::mail::{About, Message};
 use super::record::Record;
 use super::state::{Cx, Fleet};
+use super::team::Address;
 use super::timers::Timer;
 use super::turn::{Outcome, Turn, TurnState};
 use super::waits::Subject;
@@ -46,7 +47,7 @@ impl Fleet {
         }
         let mut turn = (*turn).clone();
         if turn.state == TurnState::Queued {
-            self.unqueue(&turn);
+            self.unqueue(cx, &turn);
         }
         for (at, timer) in [(turn.deadline, Timer::Deadline(id)), (turn.timeout, Timer::Timeout(id))] {
             if let Some(at) = at {
@@ -100,9 +101,18 @@ impl Fleet {
         }
     }
 
-    fn unqueue(&mut self, turn: &Turn) {
+    fn unqueue(&mut self, cx: &mut Cx, turn: &Turn) {
         if let Some(queue) = self.queues.get_mut(&self.queue_of(&turn.to)) {
             queue.remove(turn.id, turn.sender, &turn.to);
+        }
+        // An idle worker may have stayed for this turn alone.
+        if let Address::Worker(name) = &turn.to
+            && let Some(worker) = self.workers.get(name).filter(|worker| worker.is_free()).cloned()
+        {
+            match self.is_surplus(&worker) {
+                true => self.retire(cx, name, "no longer in the charter's plan"),
+                false => self.time_idle(&worker),
+            }
         }
     }
 

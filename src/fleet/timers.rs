@@ -104,11 +104,6 @@ impl Fleet {
                     return self.time_idle(&worker);
                 }
                 self.retire(cx, &name, "idle for its idle_ttl");
-                // It stays for what is addressed to it alone; whether that still waits is looked at again later.
-                if self.workers.get(&name).is_some_and(|worker| worker.is_free()) {
-                    self.idle_timed.insert(name.clone());
-                    self.at(cx.now + self.limits.idle_ttl, Timer::Idle(name));
-                }
             }
             Timer::Grace(name, turn) => {
                 let Some(worker) = self.workers.get(&name) else { return };

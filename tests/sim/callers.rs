@@ -1,6 +1,6 @@
 //! The callers of a simulated fleet and what they remember: whom a ticket belongs to, and what a key once made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fleetd::fleet::Fleet;
 use fleetd::fleet::caller::{Caller, Sender};
@@ -39,6 +39,7 @@ impl Open {
 pub struct Callers {
     pub open: BTreeMap<Ticket, Open>,
     made: BTreeMap<(Sender, Key), (String, TurnId, Time)>,
+    left: BTreeSet<Ticket>,
     next: u64,
 }
 
@@ -51,6 +52,12 @@ impl Callers {
         ticket
     }
 
+    /// A caller went away; what it is still answered is dropped.
+    pub fn leave(&mut self, ticket: Ticket) {
+        self.open.remove(&ticket);
+        self.left.insert(ticket);
+    }
+
     /// Hears an answer; the error says what is wrong with it.
     pub fn hear(
         &mut self,
@@ -59,7 +66,10 @@ impl Callers {
         journal: &Journal,
         now: Time,
         ttl: Span,
-    ) -> Result<Open, String> {
+    ) -> Result<(), String> {
+        if self.left.contains(&ticket) {
+            return Ok(());
+        }
         let open = self.open.remove(&ticket).ok_or_else(|| format!("ticket {ticket} was answered and does not wait"))?;
         match (answer, &open.call) {
             (Ok(Answer::Accepted(turn)), Call::Send(send)) => {
@@ -87,7 +97,7 @@ impl Callers {
             }
             _ => {}
         }
-        Ok(open)
+        Ok(())
     }
 
     /// The same key and body within its time make the same turn.

@@ -35,8 +35,8 @@ fn broken(rule: &'static str, how: impl Into<String>) -> Checked {
 pub struct Watch {
     shown: BTreeMap<MessageId, Time>,
     acked: BTreeSet<(Sender, MessageId)>,
-    /// How often the second sender's turns were handed by a role while one of the first waited for it.
-    overtaken: BTreeMap<(RoleName, Sender, Sender), u32>,
+    /// How many turns of a sender were handed by a role while this turn was another sender's next one for it.
+    overtaken: BTreeMap<(RoleName, TurnId, Sender), u32>,
 }
 
 impl Watch {
@@ -157,24 +157,18 @@ impl Watch {
                 continue;
             }
             let role = &worker.role;
-            self.overtaken.retain(|(of, waits, _), _| of != role || *waits != turn.sender);
-            for sender in waiting(fleet, role).filter(|sender| *sender != turn.sender) {
-                let n = self.overtaken.entry((role.clone(), sender, turn.sender)).or_default();
+            for (sender, next) in waiting(fleet, role) {
+                if sender == turn.sender {
+                    self.overtaken.retain(|(_, waits, _), _| *waits != next);
+                    continue;
+                }
+                let n = self.overtaken.entry((role.clone(), next, turn.sender)).or_default();
                 *n += 1;
                 if *n > 1 {
-                    let how = format!("{} of {} was handed again while {sender} waits", turn.id, turn.sender);
+                    let how = format!("{} was handed, the second of {} while {next} waits", turn.id, turn.sender);
                     return broken("a fan-out costs others one turn", how);
                 }
             }
-        }
-        if !self.overtaken.is_empty() {
-            let waits: BTreeSet<(RoleName, Sender)> = self
-                .overtaken
-                .keys()
-                .map(|(role, _, _)| role.clone())
-                .flat_map(|role| waiting(fleet, &role).map(|sender| (role.clone(), sender)).collect::<Vec<_>>())
-                .collect();
-            self.overtaken.retain(|(role, sender, _), _| waits.contains(&(role.clone(), *sender)));
         }
         Ok(())
     }
@@ -185,14 +179,17 @@ impl Watch {
     }
 }
 
-/// Returns the senders of which a normal turn waits for any worker of a role.
-fn waiting<'a>(fleet: &'a Fleet, role: &'a RoleName) -> impl Iterator<Item = Sender> + 'a {
-    let waits = move |turn: &&std::sync::Arc<Turn>| {
+/// Returns for each sender of which normal turns wait for any worker of a role the next one.
+fn waiting(fleet: &Fleet, role: &RoleName) -> BTreeMap<Sender, TurnId> {
+    let waits = |turn: &&std::sync::Arc<Turn>| {
         let here = matches!(&turn.to, Address::Role(to) if to == role);
         turn.state == TurnState::Queued && turn.priority == Priority::Normal && here
     };
-    let senders: BTreeSet<Sender> = fleet.turns().filter(waits).map(|turn| turn.sender).collect();
-    senders.into_iter()
+    let mut next = BTreeMap::new();
+    for turn in fleet.turns().filter(waits) {
+        next.entry(turn.sender).or_insert(turn.id);
+    }
+    next
 }
 
 /// A turn only goes on, but for an answered question.

@@ -205,8 +205,9 @@ impl World {
     /// Time passes: either the engine wakes for each timer, or the machine slept and wakes once.
     pub fn advance(&mut self, ms: u64) -> Done {
         if ms > 300_000 {
-            // No sighting is ever as late as this.
-            while !self.host.sightings.is_empty() {
+            // No order and no sighting is ever as late as this.
+            while self.carry_one(0) || !self.host.sightings.is_empty() {
+                self.faults()?;
                 self.deliver(0, Delivery::Once)?;
             }
         }
@@ -325,7 +326,7 @@ impl World {
     fn forget_who_left(&mut self, inputs: &[Input]) {
         for input in inputs {
             if let Input::Leave(ticket) = input {
-                self.callers.open.remove(ticket);
+                self.callers.leave(*ticket);
             }
         }
     }
