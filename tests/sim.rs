@@ -79,7 +79,7 @@ fn an_engine_that_answers_before_it_commits_is_found() {
 
 #[test]
 fn an_engine_that_does_not_fall_back_is_found() {
-    let rules = ["the store holds what the fleet holds", "a turn only goes on", "no message is made up"];
+    let rules = ["the store holds what the fleet holds", "callers are told the truth", "a turn only goes on"];
     is_found(Plant::NoFallBack, &rules);
 }
 

@@ -3,6 +3,14 @@
 mod charter;
 mod demo_scripts;
 mod door;
+mod fleet_asks;
+mod fleet_charter;
+mod fleet_ends;
+mod fleet_mail;
+mod fleet_queue;
+mod fleet_random;
+mod fleet_runs;
+mod fleet_stage;
 mod kill;
 mod live;
 mod pane_exec;

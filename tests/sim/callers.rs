@@ -70,7 +70,8 @@ impl Callers {
         if self.left.contains(&ticket) {
             return Ok(());
         }
-        let open = self.open.remove(&ticket).ok_or_else(|| format!("ticket {ticket} was answered and does not wait"))?;
+        let open =
+            self.open.remove(&ticket).ok_or_else(|| format!("ticket {ticket} was answered and does not wait"))?;
         match (answer, &open.call) {
             (Ok(Answer::Accepted(turn)), Call::Send(send)) => {
                 if !journal.turns.contains_key(&turn.id) || !journal.prompts.contains(&turn.prompt_of) {

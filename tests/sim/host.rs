@@ -339,7 +339,6 @@ impl Host {
             }
         }
     }
-
 }
 
 /// Returns how a turn ends that ends by itself.

@@ -104,7 +104,9 @@ impl Journal {
         let of_run = self.steps.range((run, StepPath::from(""))..).take_while(|((of, _), _)| *of == run);
         let finished = of_run.filter(|(_, step)| step.seq.is_some());
         let mut steps: Vec<FinishedStep> = finished
-            .filter_map(|(key, step)| Some(FinishedStep { step: step.clone(), value: self.step_values.get(key)?.clone() }))
+            .filter_map(|(key, step)| {
+                Some(FinishedStep { step: step.clone(), value: self.step_values.get(key)?.clone() })
+            })
             .collect();
         steps.sort_by_key(|finished| finished.step.seq);
         steps

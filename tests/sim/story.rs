@@ -40,7 +40,9 @@ impl Story {
     pub fn input(&mut self, now: Time, input: &Input) {
         self.tell(|| {
             let what = match input {
-                Input::Call { ticket, caller, call } => format!("{} calls ({ticket}): {}", caller.kind(), call_line(call)),
+                Input::Call { ticket, caller, call } => {
+                    format!("{} calls ({ticket}): {}", caller.kind(), call_line(call))
+                }
                 Input::Leave(ticket) => format!("{ticket} goes away"),
                 Input::Seen(sighting) => format!("seen: {}", sighting_line(sighting)),
                 Input::Team(team) => {
@@ -106,7 +108,9 @@ fn sighting_line(sighting: &Sighting) -> String {
 
 fn call_line(call: &Call) -> String {
     match call {
-        Call::Send(send) => format!("send to {}, {:?}, key {:?}, deadline {:?}", send.to, send.priority, send.key, send.deadline),
+        Call::Send(send) => {
+            format!("send to {}, {:?}, key {:?}, deadline {:?}", send.to, send.priority, send.key, send.deadline)
+        }
         other => format!("{other:?}"),
     }
 }

@@ -130,11 +130,14 @@ impl Watch {
                 broken("a reply waits until its ack", format!("{id} of {} about {:?}", message.to, message.about))
             }
             Record::Key(used) => match journal.keys.get(&(used.sender, used.key.clone())) {
-                Some(old) => broken("one key, one thing", format!("{} made {:?} and {:?}", used.key, old.made, used.made)),
+                Some(old) => {
+                    broken("one key, one thing", format!("{} made {:?} and {:?}", used.key, old.made, used.made))
+                }
                 None => Ok(()),
             },
             Record::KeyGone(sender, key) => {
-                let young = journal.keys.get(&(*sender, key.clone())).is_some_and(|used| used.at + limits.key_ttl > now);
+                let young =
+                    journal.keys.get(&(*sender, key.clone())).is_some_and(|used| used.at + limits.key_ttl > now);
                 callers.key_gone(*sender, key);
                 if young { broken("keys live for their time", format!("{key} of {sender}")) } else { Ok(()) }
             }
@@ -227,7 +230,10 @@ fn caps(step: &Step, fleet: &Fleet) -> Checked {
         let role = fleet.team().and_then(|team| team.roles.get(&worker.role));
         let busy = fleet.workers().filter(|other| other.role == worker.role && other.is_occupied()).count();
         if role.is_none_or(|role| busy > role.max_busy as usize) {
-            return broken("caps are never passed", format!("{} was handed as number {busy} of {}", turn.id, worker.role));
+            return broken(
+                "caps are never passed",
+                format!("{} was handed as number {busy} of {}", turn.id, worker.role),
+            );
         }
     }
     Ok(())
@@ -236,7 +242,9 @@ fn caps(step: &Step, fleet: &Fleet) -> Checked {
 /// What is due is done.
 fn due(fleet: &Fleet, journal: &Journal, limits: &Limits, now: Time) -> Checked {
     let late = |at: Option<Time>| at.is_some_and(|at| at <= now);
-    if let Some(turn) = fleet.turns().find(|turn| !turn.state.is_settled() && (late(turn.deadline) || late(turn.timeout))) {
+    if let Some(turn) =
+        fleet.turns().find(|turn| !turn.state.is_settled() && (late(turn.deadline) || late(turn.timeout)))
+    {
         // A turn accepted or taken in this very step is ended by the next one.
         if turn.since() < now {
             return broken("deadlines are kept", format!("{} is {:?}", turn.id, turn.state));
@@ -246,7 +254,8 @@ fn due(fleet: &Fleet, journal: &Journal, limits: &Limits, now: Time) -> Checked 
         return broken("deadlines are kept", format!("{} goes on", run.id));
     }
     let open = |step: &fleetd::fleet::run::Step| fleet.run(step.run).is_some_and(|run| run.outcome.is_none());
-    let sleeps = |step: &&std::sync::Arc<fleetd::fleet::run::Step>| step.seq.is_none() && late(step.until) && open(step);
+    let sleeps =
+        |step: &&std::sync::Arc<fleetd::fleet::run::Step>| step.seq.is_none() && late(step.until) && open(step);
     if let Some(step) = journal.steps.values().find(|step| sleeps(step) && step.began < now) {
         return broken("sleeps end", format!("{} of {}", step.path, step.run));
     }
@@ -268,7 +277,9 @@ pub fn released(effect: &Effect, journal: &Journal) -> Checked {
         }
         Effect::Work(WorkEffect::Start(worker)) => journal.workers.contains_key(&worker.name),
         Effect::Work(WorkEffect::Stop(_)) => true,
-        Effect::Run(RunEffect::Start { run }) => journal.runs.contains_key(&run.id) && journal.jobs.contains_key(&run.id),
+        Effect::Run(RunEffect::Start { run }) => {
+            journal.runs.contains_key(&run.id) && journal.jobs.contains_key(&run.id)
+        }
         Effect::Run(RunEffect::Answer(run, finished)) => {
             journal.step_values.contains_key(&(*run, finished.step.path.clone()))
         }

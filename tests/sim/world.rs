@@ -431,7 +431,6 @@ impl World {
     pub fn open_runs(&self) -> Vec<RunId> {
         self.fleet.runs().filter(|run| run.outcome.is_none()).map(|run| run.id).collect()
     }
-
 }
 
 fn pick_of<T: Clone>(items: &[T], pick: u8) -> Option<T> {
