@@ -408,6 +408,75 @@ local function route(fn, task, team)
   return fn(freeze(task), freeze(team))
 end
 
+-- Tests
+
+local Test, Outcome = {}, {}
+local checks = {}
+
+local function test_wait(request)
+  local source, line = here(3)
+  local ok, value = yield(request, source or "?", line or 0)
+  if ok then return value end
+  raw_error(value, 0)
+end
+
+local function same(a, b)
+  if a == b then return true end
+  if raw_type(a) ~= "table" or raw_type(b) ~= "table" then return false end
+  for key, value in pairs(a) do
+    if not same(value, b[key]) then return false end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then return false end
+  end
+  return true
+end
+
+function checks.worker(role, fn)
+  if raw_type(fn) ~= "function" then fail("t.worker: expected a function, got " .. raw_type(fn)) end
+  test_wait({ verb = "worker", name = role, fn = fn })
+end
+function checks.answer(fn)
+  if raw_type(fn) ~= "function" then fail("t.answer: expected a function, got " .. raw_type(fn)) end
+  test_wait({ verb = "answer", fn = fn })
+end
+function checks.run(recipe, job) return test_wait({ verb = "run", name = recipe, spec = job }) end
+function checks.route(task) return test_wait({ verb = "route", spec = task }) end
+function checks.sent() return test_wait({ verb = "sent" }) end
+function checks.equal(got, wanted)
+  if not same(got, wanted) then fail("wanted " .. native.show(wanted) .. ", got " .. native.show(got)) end
+end
+function checks.ok(value, message)
+  if not value then fail(message == nil and ("wanted something true, got " .. native.show(value)) or to_text(message)) end
+end
+
+local function result(outcome, why) return table.freeze(setmetatable({ outcome = outcome, why = why }, Outcome)) end
+function checks.fail(why) return result("failed", why == nil and "the scripted worker failed" or to_text(why)) end
+function checks.timeout() return result("timed_out", "the scripted worker was too slow") end
+function checks.lost() return result("lost", "the scripted worker died") end
+
+for name, check in pairs(checks) do
+  checks[name] = function(first, ...)
+    if raw_type(first) == "table" and getmetatable(first) == Test then fail("write t." .. name .. "(…) with a dot") end
+    return check(first, ...)
+  end
+end
+
+Test.__index = function(_, key) fail(unknown("a test has no", key, checks)) end
+table.freeze(Test)
+table.freeze(Outcome)
+local t = table.freeze(setmetatable(checks, Test))
+
+local function test(fn) fn(t) end
+
+local function scripted(fn, task)
+  local answer = fn(freeze(task))
+  if raw_type(answer) == "table" and getmetatable(answer) == Outcome then return answer.outcome, answer.why end
+  if raw_type(answer) == "string" or raw_type(answer) == "number" then return "replied", to_text(answer) end
+  return "wrong", "a scripted answer must be a text, t.fail(why), t.timeout() or t.lost(); it was " .. native.show(answer)
+end
+
 return {
-  where_is = where_is, make_instance = make_instance, main = main, route = route, freeze = freeze,
+  where_is = where_is, make_instance = make_instance, main = main, route = route, freeze = freeze, test = test,
+  scripted = scripted,
 }

@@ -12,15 +12,21 @@ mod handlers;
 mod json;
 mod meter;
 mod native;
+mod offline;
+#[cfg(test)]
+mod played;
+mod reference;
 mod reload;
 mod rubric;
 mod runs;
 mod schema;
 mod sources;
 mod spec;
+mod stage;
 mod steps;
 pub mod testing;
 mod vm;
+mod watch;
 mod world;
 
 use std::path::PathBuf;
@@ -39,6 +45,8 @@ use crate::fleet::team::{Generation, Routed, Task, Team, TeamLoad};
 use courier::Order;
 pub use error::{CharterError, CharterErrors};
 pub use handlers::Handled;
+pub use offline::{Report, check, route, test};
+pub use reference::{meta, reference};
 pub use schema::check_job;
 pub use sources::Sources;
 use vm::{Job, Loaded};
@@ -118,9 +126,7 @@ impl Charter {
     /// Reads the charter and puts it in force; a broken one leaves the last good copy in force, or nothing.
     ///
     /// Fails only when the directory cannot be read at all.
-    pub async fn open(
-        options: Options,
-    ) -> Result<(Charter, UnboundedReceiver<Upward>, Tasks), CharterErrors> {
+    pub async fn open(options: Options) -> Result<(Charter, UnboundedReceiver<Upward>, Tasks), CharterErrors> {
         let (orders, order_inbox) = unbounded_channel();
         let (inputs, input_inbox) = unbounded_channel();
         let (upward, told) = unbounded_channel();
@@ -146,7 +152,7 @@ impl Charter {
         let tasks = Tasks {
             down: Box::pin(courier::down(Arc::clone(&inner), order_inbox)),
             up: Box::pin(courier::up(Arc::clone(&inner), input_inbox, orders)),
-            watch: Box::pin(reload::watch(Arc::clone(&inner), options.poll)),
+            watch: Box::pin(watch::watch(Arc::clone(&inner), options.poll)),
             watchdog: Box::pin(reload::watchdog(Arc::clone(&inner))),
         };
         Ok((Charter { inner }, told, tasks))
@@ -199,7 +205,7 @@ impl Policy for Charter {
     fn reload(&self) -> Boxed<Result<CharterStatus, Refusal>> {
         let inner = Arc::clone(&self.inner);
         Box::pin(async move {
-            inner.reload(true).await.map_err(Refusal::from)?;
+            inner.reload(reload::Why::Asked).await.map_err(Refusal::from)?;
             let status = inner.status().clone();
             Ok(status)
         })
@@ -242,10 +248,7 @@ impl Inner {
                 }
                 answer.routed
             }
-            _ => Err(Refusal::new(
-                RefusalKind::Unavailable,
-                "the charter did not answer within 2 s",
-            )),
+            _ => Err(Refusal::new(RefusalKind::Unavailable, "the charter did not answer within 2 s")),
         }
     }
 }

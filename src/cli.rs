@@ -1,9 +1,184 @@
 //! The command line, one file a subcommand. What a command does lives below; here it is parsed, asked for and shown.
 
-pub mod client;
+mod ack;
+mod cancel;
+mod charter;
+mod client;
 pub mod demo;
 pub mod exit;
-pub mod find;
-pub mod interrupt;
-pub mod look;
-pub mod wire;
+mod find;
+mod id;
+mod init;
+mod interrupt;
+mod look;
+mod poll;
+mod reply;
+mod run;
+mod send;
+mod serve;
+mod status;
+mod terminal;
+mod text;
+mod trace;
+mod wait;
+mod wire;
+mod worker;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use self::exit::{EXIT_CODES, Exit, Failure};
+use self::look::Look;
+use self::terminal::Terminal;
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  fleetd demo
+  fleetd demo src --top 5
+  fleetd demo --json > report.json";
+
+/// One leading agent, a team of worker agents, and the policy between them in Lua.
+#[derive(Parser, Debug)]
+#[command(name = "fleetd", version, about, after_help = EXIT_CODES, max_term_width = 100, subcommand_required = true)]
+#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Cli {
+    /// Print what was asked for as JSON, exactly as the daemon's API gives it
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    json: bool,
+    /// Where the daemon is, such as http://127.0.0.1:7717; else it is found by its state directory
+    #[arg(long, global = true, value_name = "URL", help_heading = "Everywhere")]
+    url: Option<String>,
+    /// The daemon's state directory [default: $XDG_STATE_HOME/fleetd]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
+    state: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Run the daemon, in the foreground
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::ServeArgs),
+    /// Inspect a directory with a fleet of its own, and print what it found; needs no model and no network
+    #[command(after_help = DEMO_EXAMPLES)]
+    Demo(demo::Demo),
+    /// Write a first configuration and charter into a directory
+    #[command(after_help = init::EXAMPLES)]
+    Init(init::InitArgs),
+    /// Show what runs, what waits and what is degraded
+    Status,
+    /// List roles and workers
+    List,
+    /// Send a message to a worker, a role or the rubrics, and print the reply
+    #[command(after_help = send::EXAMPLES)]
+    Send(send::SendArgs),
+    /// Show what waits for you: replies, questions, ended runs
+    #[command(after_help = poll::EXAMPLES)]
+    Poll(poll::PollArgs),
+    /// Collect messages, so that they do not wait any more
+    #[command(after_help = ack::EXAMPLES)]
+    Ack(ack::AckArgs),
+    /// Answer a question of a worker or a run
+    #[command(after_help = reply::EXAMPLES)]
+    Reply(reply::ReplyArgs),
+    /// Withdraw or interrupt a turn, or end a run
+    #[command(after_help = cancel::EXAMPLES)]
+    Cancel(cancel::CancelArgs),
+    /// Start, list, show and cancel runs of recipes
+    #[command(after_help = run::EXAMPLES, arg_required_else_help = true)]
+    Run {
+        #[command(subcommand)]
+        command: run::RunCommand,
+    },
+    /// List the recipes of the charter in force
+    Recipes,
+    /// Show what happened to a turn, and when
+    #[command(after_help = trace::EXAMPLES)]
+    Trace(trace::TraceArgs),
+    /// Start a worker
+    #[command(after_help = worker::SPAWN_EXAMPLES)]
+    Spawn(worker::SpawnArgs),
+    /// Stop a worker
+    #[command(after_help = worker::STOP_EXAMPLES)]
+    Stop(worker::StopArgs),
+    /// Check, test and reload the charter; ask where a task would go
+    #[command(after_help = charter::EXAMPLES, arg_required_else_help = true)]
+    Charter {
+        #[command(subcommand)]
+        command: charter::CharterCommand,
+    },
+    /// Print the version of this program, and of the daemon that runs
+    Version,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// The parent of one worker's processes; started by the daemon only
+    #[command(hide = true, name = "pane-exec")]
+    PaneExec,
+}
+
+/// Parses the words of a command line, carries it out and returns how it ended.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> Exit {
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Fails only when nobody reads it any more.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+        }
+    };
+    let terminal =
+        Terminal { url: cli.url, state: cli.state, json: cli.json, out: Look::of_stdout(), err: Look::of_stderr() };
+    carry_out(&terminal, cli.command).unwrap_or_else(|failure| tell(&terminal, &failure))
+}
+
+/// Returns the whole command line, for its completions and for the tests of its help.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Serve(args) => serve::run(terminal, args),
+        Command::Demo(demo) => demo.run(terminal.json),
+        Command::Init(args) => init::run(terminal, args),
+        Command::Status => status::run(terminal),
+        Command::List => status::list(terminal),
+        Command::Send(args) => send::run(terminal, args),
+        Command::Poll(args) => poll::run(terminal, args),
+        Command::Ack(args) => ack::run(terminal, args),
+        Command::Reply(args) => reply::run(terminal, args),
+        Command::Cancel(args) => cancel::run(terminal, args),
+        Command::Run { command } => run::run(terminal, command),
+        Command::Recipes => run::recipes(terminal),
+        Command::Trace(args) => trace::run(terminal, args),
+        Command::Spawn(args) => worker::spawn(terminal, args),
+        Command::Stop(args) => worker::stop(terminal, args),
+        Command::Charter { command } => charter::run(terminal, command),
+        Command::Version => status::version(terminal),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "fleetd", &mut script);
+            terminal.print(&String::from_utf8_lossy(&script))?;
+            Ok(Exit::Ok)
+        }
+        Command::PaneExec => Err(Failure::Usage("pane-exec is started by the daemon only".into())),
+    }
+}
+
+/// Tells a failure to the person, and to the program if it reads JSON.
+fn tell(terminal: &Terminal, failure: &Failure) -> Exit {
+    if let (true, Failure::Refused { json, .. }) = (terminal.json, failure) {
+        // The reader may be gone already; the exit code tells the rest.
+        let _ = terminal.print(json);
+    }
+    if !matches!(failure, Failure::Closed) {
+        terminal.talk(&look::failure::draw(failure, &terminal.err));
+    }
+    failure.exit()
+}

@@ -35,7 +35,12 @@ pub(super) fn generation(registry: &Registry, sources: &Sources) -> Vec<CharterE
             && !number.is_empty()
             && number.bytes().all(|b| b.is_ascii_digit())
         {
-            wrong(at, format!("role '{name}' is named like a worker: workers of a role 'x' are called 'x-1', 'x-2'; let it not end in a number"));
+            wrong(
+                at,
+                format!(
+                    "role '{name}' is named like a worker: workers of a role 'x' are called 'x-1', 'x-2'; let it not end in a number"
+                ),
+            );
         }
     }
     for (profile, at) in &registry.profiles {

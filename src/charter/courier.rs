@@ -67,11 +67,7 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
     }
 }
 
-async fn start(
-    inner: &Arc<Inner>,
-    homes: &mut HashMap<RunId, (Arc<Run>, Arc<Loaded>)>,
-    run: Arc<Run>,
-) {
+async fn start(inner: &Arc<Inner>, homes: &mut HashMap<RunId, (Arc<Run>, Arc<Loaded>)>, run: Arc<Run>) {
     match prepare(inner, homes, &run).await {
         Ok((home, job, finished)) => {
             homes.insert(run.id, (Arc::clone(&run), Arc::clone(&home)));
@@ -79,11 +75,7 @@ async fn start(
         }
         Err(why) => {
             tracing::error!(run = %run.id, error = %why, "the run cannot go on");
-            let end = RunEnd {
-                outcome: RunOutcome::Failed,
-                why: Some(why),
-                value: Value::Null,
-            };
+            let end = RunEnd { outcome: RunOutcome::Failed, why: Some(why), value: Value::Null };
             inner.up(Upward::Run(RunInput::Ended { run: run.id, end }));
         }
     }
@@ -98,10 +90,7 @@ async fn prepare(
 ) -> Result<Prepared, String> {
     let unreadable = |error: JournalError| format!("the journal of {} cannot be read: {error}", run.id);
     let hash = &run.generation.hash;
-    let known = homes
-        .values()
-        .map(|(_, home)| home)
-        .find(|home| home.sources.hash() == hash && !home.is_abandoned());
+    let known = homes.values().map(|(_, home)| home).find(|home| home.sources.hash() == hash && !home.is_abandoned());
     let home = match inner.current() {
         Some(current) if current.sources.hash() == hash => current,
         _ => match known {
@@ -116,18 +105,12 @@ async fn prepare(
 }
 
 /// The road up.
-pub(super) async fn up(
-    inner: Arc<Inner>,
-    mut inputs: UnboundedReceiver<RunInput>,
-    _keep: UnboundedSender<Order>,
-) {
+pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<RunInput>, _keep: UnboundedSender<Order>) {
     while let Some(mut input) = inputs.recv().await {
         if let RunInput::Ended { run, .. } = &input {
             inner.ended.lock().expect("never poisoned: no code runs under it").push(*run);
         }
-        if let RunInput::Step {
-            run, path, request, ..
-        } = &mut input
+        if let RunInput::Step { run, path, request, .. } = &mut input
             && let StepRequest::Send(send) = &mut **request
             && send.to.is_none()
         {
@@ -144,11 +127,7 @@ pub(super) async fn up(
                     send.because = Some(routed.because);
                 }
                 Err(refusal) => {
-                    let refuse = RunEffect::Refuse {
-                        run: *run,
-                        path: path.clone(),
-                        refusal,
-                    };
+                    let refuse = RunEffect::Refuse { run: *run, path: path.clone(), refusal };
                     inner.order(Order::Run(refuse));
                     continue;
                 }

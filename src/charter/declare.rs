@@ -99,10 +99,7 @@ impl Registry {
             }
             Mode::Load { entry } => entry.clone(),
         };
-        let at = At {
-            file: file.to_owned(),
-            line,
-        };
+        let at = At { file: file.to_owned(), line };
         let name = match name {
             LuaValue::String(name) => name.to_string_lossy(),
             other => {
@@ -141,9 +138,7 @@ impl Registry {
         let done = match verb {
             "profile" => spec::profile(name, &spec).map(|p| self.profiles.push((p, at))).map_err(blame),
             "role" => spec::role(name, &spec).map(|r| self.roles.push((r, at))).map_err(blame),
-            _ => spec::recipe(name, &spec, at.to_string())
-                .map(|r| self.recipes.push((r, at, entry)))
-                .map_err(blame),
+            _ => spec::recipe(name, &spec, at.to_string()).map(|r| self.recipes.push((r, at, entry))).map_err(blame),
         };
         done.map_err(|(field, message)| {
             self.wrong_field = field;
@@ -170,22 +165,19 @@ impl Registry {
             return Err(format!("fleet.{verb}: the first argument must say what it is for"));
         }
         if let (Some(first), true) = (list.iter().find(|other| other.name == name), verb != "on") {
-            return Err(format!("{} '{name}' was already declared at {}", if verb == "route" { "rubric" } else { "test" }, first.at));
+            return Err(format!(
+                "{} '{name}' was already declared at {}",
+                if verb == "route" { "rubric" } else { "test" },
+                first.at
+            ));
         }
-        list.push(Named {
-            name: name.to_owned(),
-            at,
-            function,
-        });
+        list.push(Named { name: name.to_owned(), at, function });
         Ok(())
     }
 
     /// Returns the file whose execution declares a recipe.
     pub(super) fn entry_of(&self, recipe: &str) -> Option<String> {
-        self.recipes
-            .iter()
-            .find(|(spec, _, _)| spec.name.as_str() == recipe)
-            .map(|(_, _, entry)| entry.clone())
+        self.recipes.iter().find(|(spec, _, _)| spec.name.as_str() == recipe).map(|(_, _, entry)| entry.clone())
     }
 
     /// Returns everything as plain data.
@@ -208,6 +200,8 @@ fn check_name(verb: &str, name: &str) -> Result<(), String> {
         && name.as_bytes()[0].is_ascii_alphabetic();
     match good {
         true => Ok(()),
-        false => Err(format!("'{name}' cannot be the name of a {verb}: letters, digits, '-' and '_', beginning with a letter, 64 at most")),
+        false => Err(format!(
+            "'{name}' cannot be the name of a {verb}: letters, digits, '-' and '_', beginning with a letter, 64 at most"
+        )),
     }
 }

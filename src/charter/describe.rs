@@ -34,7 +34,11 @@ const fn field(name: &'static str, kind: &'static str, about: &'static str) -> F
 /// Fields of `fleet.profile`.
 pub(super) const PROFILE: &[Field] = &[
     field("about", "string?", "What it is for, for people."),
-    field("launcher", "string", "How the worker is started; in this version `\"exec\"`: a command that gets the prompt on stdin and answers on stdout."),
+    field(
+        "launcher",
+        "string",
+        "How the worker is started; in this version `\"exec\"`: a command that gets the prompt on stdin and answers on stdout.",
+    ),
     field("command", "string[]?", "Program and arguments of an `exec` worker."),
     field("cwd", "string?", "Working directory; the daemon's own if absent."),
     field("env", "table<string, string>?", "Variables that are added to the worker's small environment."),
@@ -47,13 +51,21 @@ pub(super) const ROLE: &[Field] = &[
     field("about", "string?", "What it is for, for people."),
     field("profiles", "string[]", "The profiles that its workers may have; the first is the default."),
     field("max_busy", "integer?", "How many may be busy at once; 1 if absent."),
-    field("max_waiting", "integer?", "How many messages may wait in its queue; 100 if absent. Parts of a run do not count."),
+    field(
+        "max_waiting",
+        "integer?",
+        "How many messages may wait in its queue; 100 if absent. Parts of a run do not count.",
+    ),
 ];
 
 /// Fields of `fleet.recipe`.
 pub(super) const RECIPE: &[Field] = &[
     field("about", "string?", "What it does, for people."),
-    field("input", "table<string, string>?", "The fields of the job: `\"string\"`, `\"integer\"`, `\"number\"`, `\"boolean\"`, `\"any\"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job."),
+    field(
+        "input",
+        "table<string, string>?",
+        "The fields of the job: `\"string\"`, `\"integer\"`, `\"number\"`, `\"boolean\"`, `\"any\"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job.",
+    ),
     field("deadline", "string|number|nil", "How long a run may take from its start, such as `\"30m\"`."),
 ];
 
@@ -80,7 +92,7 @@ pub(super) const TASK: &[Field] = &[
     field("kind", "string?", "The sender's free word for the kind of work."),
     field("from", "string", "Who sends: `leader`, `operator`, `run r3`."),
     field("urgent", "boolean", "True when it asks to go first."),
-    field("now", "integer", "When it is asked, in milliseconds since 1970."),
+    field("now", "number", "When it is asked, in seconds since 1970."),
 ];
 
 /// Fields of a role, as a rubric sees it.
@@ -98,7 +110,11 @@ pub(super) const LOAD: &[Field] = &[
 pub(super) const ENVELOPE: &[Field] = &[
     field("ok", "boolean", "True exactly when the worker replied."),
     field("text", "string", "The reply; empty when there is none."),
-    field("error", "string?", "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`."),
+    field(
+        "error",
+        "string?",
+        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`.",
+    ),
     field("why", "string?", "Why it ended so, for people."),
     field("outcome", "string", "How the turn ended."),
     field("turn", "string", "The turn's id."),
@@ -158,10 +174,7 @@ pub(super) const VERBS: &[Described] = &[
     },
     Described {
         name: "route",
-        params: &[
-            ("why", "string"),
-            ("fn", "fun(task: fleet.Task, team: fleet.Team): fleet.Routed?"),
-        ],
+        params: &[("why", "string"), ("fn", "fun(task: fleet.Task, team: fleet.Team): fleet.Routed?")],
         returns: "",
         about: "Declares a rubric. Rubrics are asked in the order of their declaration where a message without an address should go; the first answer wins. It may not wait, and sees frozen tables.",
         spec: Some(("fleet.Routed", ROUTED)),
@@ -173,11 +186,7 @@ end)"#,
     },
     Described {
         name: "recipe",
-        params: &[
-            ("name", "string"),
-            ("spec", "fleet.Recipe"),
-            ("fn", "fun(job: any, run: fleet.Run): any"),
-        ],
+        params: &[("name", "string"), ("spec", "fleet.Recipe"), ("fn", "fun(job: any, run: fleet.Run): any")],
         returns: "",
         about: "Declares a job in several steps. Its function may wait: every `run:` step is journaled, and after a restart the run goes on where it was.",
         spec: Some(("fleet.Recipe", RECIPE)),
@@ -194,9 +203,11 @@ end)"#,
         name: "on",
         params: &[("event", "string"), ("fn", "fun(event: table): table?")],
         returns: "",
-        about: "Declares a handler of `turn_settled`, `run_ended`, `worker_gone` or `charter_loaded`. In this version handlers are checked and can be called by the daemon; what they give back is one action or nil.",
+        about: "Declares a handler of `turn_settled`, `run_ended`, `worker_gone` or `charter_loaded`. It may not wait. It gives back nothing, or one action: `{ action = \"tell_leader\", text = … }`, `{ action = \"stop_worker\", worker = … }`, `{ action = \"park_role\", role = …, [\"for\"] = \"5m\" }`, `{ action = \"retry_turn\", turn = … }`.",
         spec: None,
-        example: r#"fleet.on("worker_gone", function(event) print("gone", event.worker) end)"#,
+        example: r#"fleet.on("worker_gone", function(event)
+  return { action = "tell_leader", text = event.worker .. " is gone: " .. event.why }
+end)"#,
     },
     Described {
         name: "test",
@@ -258,8 +269,8 @@ pub(super) const STEPS: &[Described] = &[
     Described {
         name: "now",
         params: &[],
-        returns: "integer",
-        about: "Gives the time in milliseconds since 1970, the same at a replay.",
+        returns: "number",
+        about: "Gives the time in seconds since 1970, the same at a replay.",
         spec: None,
         example: "",
     },

@@ -32,19 +32,11 @@ pub struct CharterError {
 impl CharterError {
     /// Returns an error that belongs to no line.
     pub fn plain(message: impl Into<String>) -> CharterError {
-        CharterError {
-            message: message.into(),
-            ..CharterError::default()
-        }
+        CharterError { message: message.into(), ..CharterError::default() }
     }
 
     /// Returns an error at a line, with that line's text.
-    pub fn at(
-        sources: &Sources,
-        file: &str,
-        line: u32,
-        message: impl Into<String>,
-    ) -> CharterError {
+    pub fn at(sources: &Sources, file: &str, line: u32, message: impl Into<String>) -> CharterError {
         CharterError {
             file: Some(file.to_owned()),
             line: Some(line),
@@ -55,10 +47,7 @@ impl CharterError {
 
     /// Reads the position that Lua writes before a message, `file:line: message`.
     pub fn read(sources: &Sources, text: &str) -> CharterError {
-        let text = text
-            .split_once("\nstack traceback:")
-            .map_or(text, |(message, _)| message)
-            .trim_end();
+        let text = text.split_once("\nstack traceback:").map_or(text, |(message, _)| message).trim_end();
         match position(sources, text) {
             Some((file, line, message)) => CharterError::at(sources, file, line, message),
             None => CharterError::plain(text),

@@ -37,10 +37,7 @@ pub(super) fn call(world: &World, event: &str, payload: &Value) -> Vec<Handled> 
     let registry = world.registry.borrow();
     let handlers = registry.handlers.iter().filter(|one| one.name == event);
     handlers
-        .map(|handler| Handled {
-            at: handler.at.to_string(),
-            said: one(world, &handler.function, payload),
-        })
+        .map(|handler| Handled { at: handler.at.to_string(), said: one(world, &handler.function, payload) })
         .collect()
 }
 
@@ -48,9 +45,7 @@ fn one(world: &World, function: &mlua::Function, payload: &Value) -> Result<Opti
     let lua_error = |error: mlua::Error| world.failure(&error, None).error.to_string();
     let payload = json::from_json(&world.lua, payload).map_err(lua_error)?;
     let frozen: LuaValue = world.freeze.call(payload).map_err(lua_error)?;
-    let values = world
-        .call(function, frozen, Allowance::RUBRIC)
-        .map_err(|failure| failure.error.to_string())?;
+    let values = world.call(function, frozen, Allowance::RUBRIC).map_err(|failure| failure.error.to_string())?;
     let value = values.into_iter().next().unwrap_or(LuaValue::Nil);
     if value.is_nil() {
         return Ok(None);

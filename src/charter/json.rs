@@ -79,14 +79,10 @@ fn convert(value: &LuaValue, path: &mut Vec<String>, left: &mut usize) -> Result
         v if v.is_null() => Value::Null,
         LuaValue::Boolean(b) => Value::Bool(*b),
         LuaValue::Integer(n) => Value::from(*n),
-        LuaValue::Number(n) => {
-            number(*n).ok_or_else(|| at(path, format!("the number {n} has no JSON form")))?
-        }
+        LuaValue::Number(n) => number(*n).ok_or_else(|| at(path, format!("the number {n} has no JSON form")))?,
         LuaValue::String(s) => {
             spend(left, s.as_bytes().len())?;
-            let text = s
-                .to_str()
-                .map_err(|_| at(path, "the text is not valid UTF-8"))?;
+            let text = s.to_str().map_err(|_| at(path, "the text is not valid UTF-8"))?;
             Value::String(text.to_owned())
         }
         LuaValue::Table(table) => {
@@ -99,11 +95,7 @@ fn convert(value: &LuaValue, path: &mut Vec<String>, left: &mut usize) -> Result
     })
 }
 
-fn table_to_json(
-    table: &mlua::Table,
-    path: &mut Vec<String>,
-    left: &mut usize,
-) -> Result<Value, Wrong> {
+fn table_to_json(table: &mlua::Table, path: &mut Vec<String>, left: &mut usize) -> Result<Value, Wrong> {
     let mut items: Vec<(usize, LuaValue)> = Vec::new();
     let mut fields: Vec<(String, LuaValue)> = Vec::new();
     for pair in table.pairs::<LuaValue, LuaValue>() {
@@ -115,10 +107,7 @@ fn table_to_json(
             }
             LuaValue::String(s) => {
                 spend(left, s.as_bytes().len() + 4)?;
-                let name = s
-                    .to_str()
-                    .map_err(|_| at(path, "a key is not valid UTF-8"))?
-                    .to_owned();
+                let name = s.to_str().map_err(|_| at(path, "a key is not valid UTF-8"))?.to_owned();
                 fields.push((name, value));
             }
             other => {
@@ -183,10 +172,7 @@ mod tests {
         assert_eq!(refused("{ a = { 1, print } }"), "a[2]: a function cannot cross");
         assert_eq!(refused("0 / 0"), "the number NaN has no JSON form");
         assert_eq!(refused("{ [1] = 1, [3] = 3 }"), "the list has a hole at [2]; use fleet.null");
-        assert_eq!(
-            refused("{ 1, x = 2 }"),
-            "a table is a list or has names, not both (it has [1] and 'x')"
-        );
+        assert_eq!(refused("{ 1, x = 2 }"), "a table is a list or has names, not both (it has [1] and 'x')");
         assert_eq!(refused("{ [{}] = 1 }"), "a table cannot be a key; use a text");
         assert_eq!(refused("string.rep('x', 2000)"), "the value is larger than 0 KiB");
         assert_eq!(refused("{ x = '\\255' }"), "x: the text is not valid UTF-8");

@@ -29,11 +29,11 @@ pub(super) struct Allowance {
 
 impl Allowance {
     /// A rubric, an event handler or a scripted worker.
-    pub(super) const RUBRIC: Allowance = Allowance {
-        time: Duration::from_millis(50),
-        said: "ran for more than 50 ms",
-        sliced: false,
-    };
+    pub(super) const RUBRIC: Allowance =
+        Allowance { time: Duration::from_millis(50), said: "ran for more than 50 ms", sliced: false };
+    /// A test between two of its own waits.
+    pub(super) const TEST: Allowance =
+        Allowance { time: Duration::from_millis(500), said: "ran for more than 500 ms without waiting", sliced: false };
     /// The load of a generation, all files together.
     pub(super) const LOAD: Allowance = Allowance {
         time: Duration::from_millis(500),
@@ -49,7 +49,6 @@ pub(super) struct Meter {
     used: Cell<Duration>,
     last: Cell<Instant>,
     began: Cell<Instant>,
-    sliced: Cell<bool>,
     blown: RefCell<Option<String>>,
     where_is: RefCell<Option<Function>>,
     beat: Arc<AtomicU64>,
@@ -59,8 +58,6 @@ pub(super) struct Meter {
 pub(super) struct Used {
     /// Running time.
     pub time: Duration,
-    /// True when it yielded only because its slice was over.
-    pub sliced: bool,
     /// The error of the limit it passed, with its position.
     pub blown: Option<String>,
 }
@@ -75,7 +72,6 @@ impl Meter {
             used: Cell::new(Duration::ZERO),
             last: Cell::new(now),
             began: Cell::new(now),
-            sliced: Cell::new(false),
             blown: RefCell::new(None),
             where_is: RefCell::new(None),
             beat,
@@ -98,7 +94,6 @@ impl Meter {
         self.used.set(Duration::ZERO);
         self.last.set(now);
         self.began.set(now);
-        self.sliced.set(false);
         *self.blown.borrow_mut() = None;
     }
 
@@ -106,11 +101,7 @@ impl Meter {
     pub(super) fn end(&self) -> Used {
         self.count(Instant::now());
         self.running.borrow_mut().take();
-        Used {
-            time: self.used.get(),
-            sliced: self.sliced.get(),
-            blown: self.blown.borrow_mut().take(),
-        }
+        Used { time: self.used.get(), blown: self.blown.borrow_mut().take() }
     }
 
     fn count(&self, now: Instant) {
@@ -139,7 +130,6 @@ impl Meter {
             return Err(mlua::Error::runtime(text));
         }
         if allowance.sliced && now.saturating_duration_since(self.began.get()) >= SLICE {
-            self.sliced.set(true);
             return Ok(VmState::Yield);
         }
         Ok(VmState::Continue)

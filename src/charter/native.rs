@@ -14,11 +14,7 @@ use super::sources::Sources;
 use crate::fleet::refusal::nearest;
 
 /// Returns the table of all native functions.
-pub(super) fn table(
-    lua: &Lua,
-    registry: Rc<RefCell<Registry>>,
-    sources: Arc<Sources>,
-) -> mlua::Result<Table> {
+pub(super) fn table(lua: &Lua, registry: Rc<RefCell<Registry>>, sources: Arc<Sources>) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     table.set("null", LuaValue::NULL)?;
     table.set(
@@ -28,10 +24,7 @@ pub(super) fn table(
         })?,
     )?;
     table.set("find_plain", lua.create_function(find_plain)?)?;
-    table.set(
-        "error_text",
-        lua.create_function(|_, value: LuaValue| Ok(value.as_error().map(text_of)))?,
-    )?;
+    table.set("error_text", lua.create_function(|_, value: LuaValue| Ok(value.as_error().map(text_of)))?)?;
     table.set(
         "print",
         lua.create_function(|_, (file, line, text): (String, i64, LuaString)| {
@@ -49,23 +42,29 @@ pub(super) fn table(
             })
         })?,
     )?;
+    table.set(
+        "show",
+        lua.create_function(|_, value: LuaValue| {
+            Ok(match json::to_json(&value, json::STEP_BYTES) {
+                Ok(serde_json::Value::Null) => "nil".to_owned(),
+                Ok(value) => value.to_string(),
+                Err(_) => value.type_name().to_owned(),
+            })
+        })?,
+    )?;
     let known = Arc::clone(&sources);
     table.set(
         "positioned",
-        lua.create_function(move |_, text: String| {
-            Ok(CharterError::read(&known, &text).file.is_some())
-        })?,
+        lua.create_function(move |_, text: String| Ok(CharterError::read(&known, &text).file.is_some()))?,
     )?;
     table.set(
         "declare",
-        lua.create_function(
-            move |_, (verb, name, spec, function, file, line): Declaration| {
-                Ok(match registry.borrow_mut().declare(&verb, &name, &spec, function, &file, line) {
-                    Ok(()) => (true, None),
-                    Err(why) => (false, Some(why)),
-                })
-            },
-        )?,
+        lua.create_function(move |_, (verb, name, spec, function, file, line): Declaration| {
+            Ok(match registry.borrow_mut().declare(&verb, &name, &spec, function, &file, line) {
+                Ok(()) => (true, None),
+                Err(why) => (false, Some(why)),
+            })
+        })?,
     )?;
     table.set(
         "module",
@@ -79,29 +78,12 @@ pub(super) fn table(
     Ok(table)
 }
 
-type Declaration = (
-    String,
-    LuaValue,
-    LuaValue,
-    Option<Function>,
-    String,
-    u32,
-);
+type Declaration = (String, LuaValue, LuaValue, Option<Function>, String, u32);
 
 /// Compiles one file for an environment.
-pub(super) fn compile(
-    lua: &Lua,
-    sources: &Sources,
-    name: &str,
-    env: LuaValue,
-) -> mlua::Result<Function> {
-    let text = sources
-        .text(name)
-        .ok_or_else(|| mlua::Error::runtime(format!("there is no file {name}")))?;
-    let chunk = lua
-        .load(text)
-        .set_name(format!("={name}"))
-        .set_mode(mlua::chunk::ChunkMode::Text);
+pub(super) fn compile(lua: &Lua, sources: &Sources, name: &str, env: LuaValue) -> mlua::Result<Function> {
+    let text = sources.text(name).ok_or_else(|| mlua::Error::runtime(format!("there is no file {name}")))?;
+    let chunk = lua.load(text).set_name(format!("={name}")).set_mode(mlua::chunk::ChunkMode::Text);
     match env {
         LuaValue::Table(env) => chunk.set_environment(env).into_function(),
         _ => chunk.into_function(),
@@ -153,16 +135,9 @@ fn whole_text(error: &mlua::Error) -> String {
 fn module(lua: &Lua, sources: &Sources, name: &str, env: LuaValue) -> Result<Function, String> {
     let file = format!("{}.lua", name.replace('.', "/"));
     if sources.text(&file).is_none() {
-        let names: Vec<String> = sources
-            .names()
-            .iter()
-            .filter_map(|file| Some(file.strip_suffix(".lua")?.replace('/', ".")))
-            .collect();
-        let valid: Vec<&str> = names
-            .iter()
-            .map(String::as_str)
-            .filter(|name| name.starts_with("lib."))
-            .collect();
+        let names: Vec<String> =
+            sources.names().iter().filter_map(|file| Some(file.strip_suffix(".lua")?.replace('/', "."))).collect();
+        let valid: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.starts_with("lib.")).collect();
         let hint = match nearest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("; did you mean \"{near}\"?"),
             None if valid.is_empty() => "; modules are files below lib/".to_owned(),

@@ -19,6 +19,17 @@ const LAST_GOOD: &str = "charter-last-good.json";
 /// How long a VM's thread may be silent while it has something to do.
 const SILENCE: Duration = Duration::from_secs(2);
 
+/// Why the directory is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The daemon starts.
+    Start,
+    /// Something may have changed; files that were refused before need no second look.
+    Hint,
+    /// Somebody asked, and wants to hear what is wrong.
+    Asked,
+}
+
 /// What reloading must remember.
 pub(super) struct Memory {
     /// The newest generation that was ever in force.
@@ -30,10 +41,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Returns the memory of a daemon that knows the last generation of its predecessor.
     pub(super) fn new(last: Option<Generation>) -> Memory {
-        Memory {
-            last,
-            refused: None,
-        }
+        Memory { last, refused: None }
     }
 
     fn next(&self, hash: &str) -> Generation {
@@ -42,10 +50,7 @@ impl Memory {
             Some(last) => last.number + 1,
             None => 1,
         };
-        Generation {
-            number,
-            hash: hash.to_owned(),
-        }
+        Generation { number, hash: hash.to_owned() }
     }
 }
 
@@ -54,13 +59,9 @@ impl Inner {
     pub(super) async fn open(self: &Arc<Self>) -> Result<(), CharterErrors> {
         let dir = self.dir.clone();
         if !dir.is_dir() {
-            return Err(CharterError::plain(format!(
-                "the charter directory {} does not exist",
-                dir.display()
-            ))
-            .into());
+            return Err(CharterError::plain(format!("the charter directory {} does not exist", dir.display())).into());
         }
-        if self.reload(false).await.is_ok() {
+        if self.reload(Why::Start).await.is_ok() {
             return Ok(());
         }
         let file = self.state.join(LAST_GOOD);
@@ -78,8 +79,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Reads the directory and puts it in force if it changed; `with_tests` as for every save.
-    pub(super) async fn reload(self: &Arc<Self>, with_tests: bool) -> Result<(), CharterErrors> {
+    /// Reads the directory and puts it in force if it changed.
+    pub(super) async fn reload(self: &Arc<Self>, why: Why) -> Result<(), CharterErrors> {
         let mut memory = self.reloading.lock().await;
         let dir = self.dir.clone();
         let read = blocking(move || Sources::read(&dir)).await;
@@ -97,7 +98,12 @@ impl Inner {
             memory.refused = None;
             return Ok(());
         }
+        if why == Why::Hint && memory.refused.as_ref() == Some(&hash) {
+            return Ok(());
+        }
         let generation = memory.next(&hash);
+        // At the start nothing is in force that a failing test could keep in force.
+        let with_tests = why != Why::Start;
         let built = Loaded::build(sources, generation, with_tests, self.inputs.clone()).await;
         match built {
             Ok(loaded) => {
@@ -174,12 +180,6 @@ fn keep(file: &PathBuf, text: &str) {
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
-}
-
-/// Reloads when the directory changes.
-pub(super) async fn watch(inner: Arc<Inner>, poll: Duration) {
-    let _ = (inner, poll);
-    std::future::pending::<()>().await;
 }
 
 /// Replaces the VM in force when its thread is silent though it has something to do.

@@ -26,28 +26,19 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
         let said = one(world, &rubric.function, task, team);
         let (to, because) = match said {
             Ok(None) => {
-                asked.push(Asked {
-                    rubric: rubric.name.clone(),
-                    said: "nothing".to_owned(),
-                });
+                asked.push(Asked { rubric: rubric.name.clone(), said: "nothing".to_owned() });
                 continue;
             }
             Err(why) => {
                 broken += 1;
                 tracing::warn!(target: "charter", rubric = %rubric.name, error = %why, "rubric skipped");
-                asked.push(Asked {
-                    rubric: rubric.name.clone(),
-                    said: why,
-                });
+                asked.push(Asked { rubric: rubric.name.clone(), said: why });
                 continue;
             }
             Ok(Some(answer)) => answer,
         };
         let because = because.unwrap_or_else(|| rubric.name.clone());
-        asked.push(Asked {
-            rubric: rubric.name.clone(),
-            said: format!("{to}: {because}"),
-        });
+        asked.push(Asked { rubric: rubric.name.clone(), said: format!("{to}: {because}") });
         return Answer {
             routed: Ok(Routed {
                 to,
@@ -72,18 +63,13 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
     if let [first, ..] = world.team.roles.keys().collect::<Vec<_>>()[..] {
         refusal = refusal.hint(format!("name a role, such as '{first}', or add a last rubric that always answers"));
     }
-    Answer {
-        routed: Err(refusal),
-        broken,
-    }
+    Answer { routed: Err(refusal), broken }
 }
 
 type Said = Result<Option<(crate::fleet::team::Address, Option<String>)>, String>;
 
 fn one(world: &World, rubric: &mlua::Function, task: &Task, team: &TeamLoad) -> Said {
-    let tables = || -> mlua::Result<(Table, Table)> {
-        Ok((task_table(world, task)?, team_table(world, team)?))
-    };
+    let tables = || -> mlua::Result<(Table, Table)> { Ok((task_table(world, task)?, team_table(world, team)?)) };
     let (task, team) = tables().map_err(|error| world.failure(&error, None).error.to_string())?;
     let values = world
         .call(&world.route, (rubric.clone(), task, team), Allowance::RUBRIC)
@@ -110,7 +96,7 @@ fn task_table(world: &World, task: &Task) -> mlua::Result<Table> {
     }
     table.raw_set("from", task.from.as_str())?;
     table.raw_set("urgent", task.urgent)?;
-    table.raw_set("now", task.now.0 as f64)?;
+    table.raw_set("now", task.now.0 as f64 / 1000.0)?;
     Ok(table)
 }
 

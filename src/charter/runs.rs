@@ -15,7 +15,7 @@ use super::meter::Allowance;
 use super::steps::{self, Asked, Reached};
 use super::world::World;
 use crate::fleet::ids::{RunId, StepPath};
-use crate::fleet::refusal::Refusal;
+use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, Step};
 
 /// Running time of one coroutine between two waits.
@@ -124,11 +124,6 @@ impl Runs {
         self.runs.remove(&run);
     }
 
-    /// Returns whether no run is left.
-    pub(super) fn is_empty(&self) -> bool {
-        self.runs.is_empty()
-    }
-
     /// Lets one run go on for one slice; returns false when none can.
     pub(super) fn slice(
         &mut self,
@@ -165,20 +160,13 @@ impl Runs {
 }
 
 impl LiveRun {
-    fn new(
-        world: &World,
-        run: &Run,
-        job: &Value,
-        finished: Vec<FinishedStep>,
-    ) -> Result<LiveRun, String> {
+    fn new(world: &World, run: &Run, job: &Value, finished: Vec<FinishedStep>) -> Result<LiveRun, String> {
         let recipe = run.recipe.as_str();
         let at = match world.team.recipes.get(&run.recipe) {
             Some(spec) => spec.at.clone(),
             None => return Err(format!("the charter has no recipe '{recipe}'")),
         };
-        let function = world
-            .instance(recipe)
-            .map_err(|failure| failure.error.to_string())?;
+        let function = world.instance(recipe).map_err(|failure| failure.error.to_string())?;
         let began = || -> mlua::Result<(Thread, MultiValue)> {
             let args = vec![
                 LuaValue::Function(function),
@@ -198,10 +186,7 @@ impl LiveRun {
             runnable: VecDeque::from([(0, Resume::Start(args))]),
             waiting: HashMap::new(),
             abandoned: HashSet::new(),
-            recorded: finished
-                .iter()
-                .map(|done| (done.step.path.clone(), Arc::clone(&done.step)))
-                .collect(),
+            recorded: finished.iter().map(|done| (done.step.path.clone(), Arc::clone(&done.step))).collect(),
             newest: finished.last().and_then(|done| done.step.seq),
             finished: finished.into(),
             refused: VecDeque::new(),
@@ -225,6 +210,9 @@ impl LiveRun {
         }
         if let Some((path, refusal)) = self.refused.pop_front() {
             if let Some(waiting) = self.waiting.remove(&path) {
+                if refusal.kind == RefusalKind::Divergence {
+                    return Err(failed(format!("divergence: {refusal}")));
+                }
                 let text = format!("{}: run:{}: {refusal}", waiting.at, waiting.verb);
                 self.runnable.push_back((waiting.strand, Resume::Error(text)));
             }
@@ -278,16 +266,10 @@ impl LiveRun {
         let (run_left, strand) = (RUN_TIME.saturating_sub(self.used), &mut self.strands[index]);
         let step_left = STEP_TIME.saturating_sub(strand.used);
         let allowance = match run_left < step_left {
-            true => Allowance {
-                time: run_left,
-                said: "the code of this run ran for more than 5 s in all",
-                sliced: true,
-            },
-            false => Allowance {
-                time: step_left,
-                said: "ran for more than 100 ms without waiting",
-                sliced: true,
-            },
+            true => {
+                Allowance { time: run_left, said: "the code of this run ran for more than 5 s in all", sliced: true }
+            }
+            false => Allowance { time: step_left, said: "ran for more than 100 ms without waiting", sliced: true },
         };
         let args = match resume {
             Resume::Start(args) => args,
@@ -379,12 +361,7 @@ impl LiveRun {
                 record.verb, record.what, record.at, step.verb, step.what
             )));
         }
-        let waiting = Waiting {
-            strand,
-            verb: step.verb,
-            at: at.clone(),
-            submitted: recorded.is_none(),
-        };
+        let waiting = Waiting { strand, verb: step.verb, at: at.clone(), submitted: recorded.is_none() };
         if waiting.submitted {
             out(RunInput::Step {
                 run: self.id,
@@ -423,12 +400,7 @@ impl LiveRun {
             self.runnable.push_back((self.strands.len(), start));
             self.strands.push(Strand::new(thread, scope, Some((group, n))));
         }
-        self.groups.push(Group {
-            parent,
-            members,
-            results: vec![LuaValue::NULL; left],
-            left,
-        });
+        self.groups.push(Group { parent, members, results: vec![LuaValue::NULL; left], left });
         match left {
             0 => self.gathered(world, group),
             _ => Ok(()),
@@ -502,11 +474,7 @@ impl LiveRun {
             "partial" => RunOutcome::Partial,
             _ => RunOutcome::Failed,
         };
-        RunEnd {
-            outcome,
-            why,
-            value,
-        }
+        RunEnd { outcome, why, value }
     }
 
     fn path(&mut self, strand: usize, verb: &'static str) -> String {
@@ -519,14 +487,7 @@ impl LiveRun {
 
 impl Strand {
     fn new(thread: Thread, scope: String, part_of: Option<(usize, usize)>) -> Strand {
-        Strand {
-            thread,
-            scope,
-            counts: HashMap::new(),
-            part_of,
-            dead: false,
-            used: Duration::ZERO,
-        }
+        Strand { thread, scope, counts: HashMap::new(), part_of, dead: false, used: Duration::ZERO }
     }
 }
 
@@ -539,20 +500,9 @@ fn native_text(error: &super::error::CharterError) -> String {
 }
 
 fn failed(why: String) -> RunEnd {
-    RunEnd {
-        outcome: RunOutcome::Failed,
-        why: Some(why),
-        value: Value::Null,
-    }
+    RunEnd { outcome: RunOutcome::Failed, why: Some(why), value: Value::Null }
 }
 
 fn ended(run: RunId, outcome: RunOutcome, why: Option<String>, value: Value) -> RunInput {
-    RunInput::Ended {
-        run,
-        end: RunEnd {
-            outcome,
-            why,
-            value,
-        },
-    }
+    RunInput::Ended { run, end: RunEnd { outcome, why, value } }
 }

@@ -109,10 +109,7 @@ pub fn check_job(spec: &RecipeSpec, job: &Value) -> Result<(), Refusal> {
 }
 
 fn is_required(schema: &Value, name: &str) -> bool {
-    schema
-        .get("required")
-        .and_then(Value::as_array)
-        .is_some_and(|list| list.iter().any(|item| item == name))
+    schema.get("required").and_then(Value::as_array).is_some_and(|list| list.iter().any(|item| item == name))
 }
 
 fn matches(schema: &Value, value: &Value, path: String) -> Result<(), (String, String, String)> {
@@ -122,9 +119,7 @@ fn matches(schema: &Value, value: &Value, path: String) -> Result<(), (String, S
         Some("string") => value.is_string(),
         Some("boolean") => value.is_boolean(),
         Some("number") => value.is_number(),
-        Some("integer") => {
-            value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
-        }
+        Some("integer") => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0),
         Some("array") => value.is_array(),
         Some(_) => false,
     };

@@ -31,16 +31,16 @@ impl Sources {
         let mut found = BTreeMap::new();
         let mut errors = Vec::new();
         walk(dir, "", &mut found, &mut errors).map_err(|error| {
-            CharterError::plain(format!(
-                "cannot read the charter directory {}: {error}",
-                dir.display()
-            ))
+            CharterError::plain(format!("cannot read the charter directory {}: {error}", dir.display()))
         })?;
         if found.len() > MOST_FILES {
             errors.push(CharterError::plain(format!(
                 "the charter has {} files; {MOST_FILES} are the limit",
                 found.len()
             )));
+        }
+        if found.is_empty() && errors.is_empty() {
+            errors.push(CharterError::plain(format!("the charter directory {} has no .lua file", dir.display())));
         }
         match errors.is_empty() {
             true => Ok(Sources::from_files(found)),
@@ -49,13 +49,9 @@ impl Sources {
     }
 
     /// Returns sources that are given as name and text.
-    pub fn from_files<N: Into<String>, T: Into<Arc<str>>>(
-        files: impl IntoIterator<Item = (N, T)>,
-    ) -> Sources {
-        let files: BTreeMap<String, Arc<str>> = files
-            .into_iter()
-            .map(|(name, text)| (name.into(), text.into()))
-            .collect();
+    pub fn from_files<N: Into<String>, T: Into<Arc<str>>>(files: impl IntoIterator<Item = (N, T)>) -> Sources {
+        let files: BTreeMap<String, Arc<str>> =
+            files.into_iter().map(|(name, text)| (name.into(), text.into())).collect();
         let mut digest = Sha256::new();
         for (name, text) in &files {
             for part in [name.as_bytes(), text.as_bytes()] {
@@ -63,10 +59,7 @@ impl Sources {
                 digest.update(part);
             }
         }
-        Sources {
-            hash: hex(&digest.finalize()),
-            files,
-        }
+        Sources { hash: hex(&digest.finalize()), files }
     }
 
     /// Reads the text form of `to_text`.
@@ -94,9 +87,7 @@ impl Sources {
 
     /// Returns one line of a file, counted from 1.
     pub fn line(&self, file: &str, line: u32) -> Option<&str> {
-        self.text(file)?
-            .lines()
-            .nth((line as usize).checked_sub(1)?)
+        self.text(file)?.lines().nth((line as usize).checked_sub(1)?)
     }
 
     /// Returns the names and texts in name order.
@@ -144,15 +135,9 @@ fn walk(
             continue;
         }
         let full = format!("{prefix}{name}");
-        let wrong = |message: String| CharterError {
-            file: Some(full.clone()),
-            ..CharterError::plain(message)
-        };
+        let wrong = |message: String| CharterError { file: Some(full.clone()), ..CharterError::plain(message) };
         if meta.len() > MOST_BYTES {
-            errors.push(wrong(format!(
-                "{} bytes; a file of a charter has at most 1 MiB",
-                meta.len()
-            )));
+            errors.push(wrong(format!("{} bytes; a file of a charter has at most 1 MiB", meta.len())));
             continue;
         }
         match fs::read(&path).map(String::from_utf8) {
@@ -175,10 +160,7 @@ fn walk(
 }
 
 fn is_name(stem: &str) -> bool {
-    !stem.is_empty()
-        && stem
-            .bytes()
-            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))
+    !stem.is_empty() && stem.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'))
 }
 
 #[cfg(test)]

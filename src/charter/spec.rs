@@ -54,10 +54,7 @@ impl<'a> Fields<'a> {
                 };
                 return Err(Wrong {
                     field: Some(name.clone()),
-                    message: format!(
-                        "{what}: unknown field '{name}'; {hint}valid: {}",
-                        names.join(", ")
-                    ),
+                    message: format!("{what}: unknown field '{name}'; {hint}valid: {}", names.join(", ")),
                 });
             }
         }
@@ -73,10 +70,7 @@ impl<'a> Fields<'a> {
     }
 
     fn refuse<T>(&self, name: &str, why: impl std::fmt::Display) -> Result<T, Wrong> {
-        Err(Wrong {
-            field: Some(name.to_owned()),
-            message: format!("{}: field '{name}': {why}", self.what),
-        })
+        Err(Wrong { field: Some(name.to_owned()), message: format!("{}: field '{name}': {why}", self.what) })
     }
 
     pub(super) fn text(&self, name: &str) -> Result<Option<String>, Wrong> {
@@ -145,12 +139,10 @@ impl<'a> Fields<'a> {
     pub(super) fn count(&self, name: &str, least: u32, absent: u32) -> Result<u32, Wrong> {
         match self.get(name) {
             None => Ok(absent),
-            Some(value @ Value::Number(n)) => {
-                match n.as_i64().map(u32::try_from) {
-                    Some(Ok(n)) if n >= least && n <= 1_000_000 => Ok(n),
-                    _ => self.refuse(name, format!("expected a whole number from {least} to 1000000, got {value}")),
-                }
-            }
+            Some(value @ Value::Number(n)) => match n.as_i64().map(u32::try_from) {
+                Some(Ok(n)) if n >= least && n <= 1_000_000 => Ok(n),
+                _ => self.refuse(name, format!("expected a whole number from {least} to 1000000, got {value}")),
+            },
             Some(other) => self.wrong(name, "a whole number", other),
         }
     }
@@ -276,8 +268,5 @@ pub(super) fn kind(value: &Value) -> &'static str {
 }
 
 fn plain(message: String) -> Wrong {
-    Wrong {
-        field: None,
-        message,
-    }
+    Wrong { field: None, message }
 }

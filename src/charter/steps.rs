@@ -43,11 +43,7 @@ const MOST_ITEMS: usize = 10_000;
 const SHOWN: usize = 60;
 
 /// Reads a request; the error is the author's mistake.
-pub(super) fn read(
-    request: &Table,
-    team: &Team,
-    draw: &mut dyn FnMut() -> u64,
-) -> Result<Asked, String> {
+pub(super) fn read(request: &Table, team: &Team, draw: &mut dyn FnMut() -> u64) -> Result<Asked, String> {
     let verb: String = request.get("verb").map_err(|error| error.to_string())?;
     let get = |name: &str| -> Result<Value, String> {
         let value: LuaValue = request.raw_get(name).map_err(|error| error.to_string())?;
@@ -115,17 +111,16 @@ fn each(request: &Table) -> Result<Asked, String> {
             None => (LuaValue::Nil, LuaValue::Nil),
         };
         if !key.is_nil() {
-            return Err("run:each: expected a list, got a table with names; their order would not be certain".to_owned());
+            return Err(
+                "run:each: expected a list, got a table with names; their order would not be certain".to_owned()
+            );
         }
     }
     let mut items = Vec::with_capacity(length);
     for n in 1..=length {
         items.push(list.raw_get(n).map_err(wrong)?);
     }
-    Ok(Asked::Each {
-        items,
-        function: request.raw_get("fn").map_err(wrong)?,
-    })
+    Ok(Asked::Each { items, function: request.raw_get("fn").map_err(wrong)? })
 }
 
 fn send(spec: &Value, team: &Team) -> Result<Asked, String> {
@@ -140,8 +135,7 @@ fn send(spec: &Value, team: &Team) -> Result<Asked, String> {
             fields.text("priority")?,
         ))
     };
-    let (to, prompt, kind, deadline, retries, priority) =
-        read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
+    let (to, prompt, kind, deadline, retries, priority) = read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
     let prompt = prompt.ok_or("run:send: field 'prompt' is missing")?;
     if prompt.trim().is_empty() {
         return Err("run:send: the prompt is empty".to_owned());
@@ -167,15 +161,8 @@ fn send(spec: &Value, team: &Team) -> Result<Asked, String> {
     });
     let to_said = to.as_ref().map_or("auto".to_owned(), ToString::to_string);
     let what = format!("to {to_said}: {}", cut(&prompt));
-    let request = StepRequest::Send(StepSend {
-        to,
-        because: None,
-        prompt: prompt.into(),
-        kind,
-        deadline,
-        retries,
-        priority,
-    });
+    let request =
+        StepRequest::Send(StepSend { to, because: None, prompt: prompt.into(), kind, deadline, retries, priority });
     Ok(step("send", what, &asked, request))
 }
 
@@ -193,12 +180,7 @@ fn step(verb: &'static str, what: String, asked: &Value, request: StepRequest) -
     digest.update([0]);
     digest.update(asked.to_string());
     let hash = hex(&digest.finalize()[..16]);
-    Asked::Step(Box::new(Reached {
-        verb,
-        what,
-        hash,
-        request,
-    }))
+    Asked::Step(Box::new(Reached { verb, what, hash, request }))
 }
 
 fn random(low: &Value, high: &Value, draw: &mut dyn FnMut() -> u64) -> Result<Value, String> {

@@ -1,19 +1,232 @@
 //! `fleet.test`: scripted workers and virtual time around the same executor that runs live.
+//!
+//! Each run in a test is replayed once more in a fresh VM from the journal of the first, and must end in the same: a
+//! recipe that is not exactly repeatable fails its test here and not after a crash.
 
-use super::error::CharterErrors;
+use std::time::{Duration, Instant};
+
+use mlua::{Function, MultiValue, Table, Value as LuaValue};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::declare::At;
+use super::error::{CharterError, CharterErrors};
+use super::json;
+use super::meter::Allowance;
+use super::rubric;
+use super::stage::Stage;
 use super::world::World;
+use crate::fleet::ids::RoleName;
+use crate::fleet::refusal::Refusal;
+use crate::fleet::team::{Address, RoleLoad, Task, Team, TeamLoad};
+use crate::fleet::time::Time;
+
+/// How long the tests of a charter may take before a swap.
+const BEFORE_SWAP: Duration = Duration::from_secs(5);
 
 /// What the tests of a charter came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TestReport {
-    /// One line per test.
-    pub tests: Vec<String>,
+    /// One result per test, in the order of their declaration.
+    pub tests: Vec<TestResult>,
 }
 
-pub(super) fn before_swap(_: &World) -> Option<CharterErrors> {
-    None
+/// What one test came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TestResult {
+    /// Its name.
+    pub name: String,
+    /// Its file.
+    pub file: String,
+    /// Its line.
+    pub line: u32,
+    /// Whether it passed.
+    pub passed: bool,
+    /// Why it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<CharterError>,
+    /// What happened in it, line by line.
+    pub transcript: Vec<String>,
 }
 
-pub(super) fn all(_: &World, _: Option<std::time::Instant>) -> TestReport {
-    TestReport::default()
+impl TestReport {
+    /// Returns whether no test failed.
+    pub fn passed(&self) -> bool {
+        self.tests.iter().all(|test| test.passed)
+    }
+}
+
+/// Runs all tests of a charter that is about to come into force; returns why it must not.
+pub(super) fn before_swap(world: &World) -> Option<CharterErrors> {
+    let report = all(world, Some(Instant::now() + BEFORE_SWAP));
+    let failed = report.tests.into_iter().filter(|test| !test.passed);
+    let errors: Vec<CharterError> = failed
+        .map(|test| {
+            let mut error = test.error.unwrap_or_default();
+            error.message = format!("test '{}' failed: {}", test.name, error.message);
+            if error.file.is_none() {
+                error = CharterError::at(&world.sources, &test.file, test.line, error.message);
+            }
+            error
+        })
+        .collect();
+    (!errors.is_empty()).then_some(CharterErrors(errors))
+}
+
+/// Runs all tests of a charter, until a moment if one is given.
+pub(super) fn all(world: &World, until: Option<Instant>) -> TestReport {
+    let tests: Vec<(String, At, Function)> = world
+        .registry
+        .borrow()
+        .tests
+        .iter()
+        .map(|test| (test.name.clone(), test.at.clone(), test.function.clone()))
+        .collect();
+    let mut report = TestReport::default();
+    for (name, at, function) in tests {
+        let mut stage = Stage::new(world);
+        let late = until.is_some_and(|until| Instant::now() >= until);
+        let outcome = match late {
+            true => Err(CharterError::plain("the tests of the charter took more than 5 s")),
+            false => one(world, &mut stage, &function),
+        };
+        let transcript = stage.into_transcript();
+        report.tests.push(TestResult {
+            name,
+            file: at.file,
+            line: at.line,
+            passed: outcome.is_ok(),
+            error: outcome.err(),
+            transcript,
+        });
+        if late {
+            break;
+        }
+    }
+    report
+}
+
+fn one(world: &World, stage: &mut Stage<'_>, function: &Function) -> Result<(), CharterError> {
+    let lua_error = |error: mlua::Error| world.failure(&error, None).error;
+    let thread = world.lua.create_thread(world.test.clone()).map_err(lua_error)?;
+    let mut args = MultiValue::from_vec(vec![LuaValue::Function(function.clone())]);
+    loop {
+        world.meter.begin(&thread, Allowance::TEST);
+        let result = thread.resume::<MultiValue>(args);
+        let used = world.meter.end();
+        let values = match result {
+            Err(error) => return Err(world.failure(&error, used.blown).error),
+            Ok(_) if used.blown.is_some() => {
+                return Err(world.failure(&mlua::Error::StackError, used.blown).error);
+            }
+            Ok(_) if !thread.is_resumable() => return Ok(()),
+            Ok(values) => values,
+        };
+        let (request, file, line): (Table, String, u32) = world.lua.unpack_multi(values).map_err(lua_error)?;
+        let answer = match asked(world, stage, &request)? {
+            Ok(value) => vec![LuaValue::Boolean(true), value],
+            Err(why) => {
+                let text = world.lua.create_string(format!("{file}:{line}: {why}")).map_err(lua_error)?;
+                vec![LuaValue::Boolean(false), LuaValue::String(text)]
+            }
+        };
+        args = MultiValue::from_vec(answer);
+    }
+}
+
+/// Does what a test asked for: the inner error is raised at the test's line, the outer one ends the test.
+fn asked(world: &World, stage: &mut Stage<'_>, request: &Table) -> Result<Result<LuaValue, String>, CharterError> {
+    let lua_error = |error: mlua::Error| world.failure(&error, None).error;
+    let verb: String = request.raw_get("verb").map_err(lua_error)?;
+    let spec: LuaValue = request.raw_get("spec").map_err(lua_error)?;
+    let spec = match json::to_json(&spec, json::STEP_BYTES) {
+        Ok(spec) => spec,
+        Err(why) => return Ok(Err(format!("t.{verb}: {why}"))),
+    };
+    let name = || -> Result<String, CharterError> {
+        let name: LuaValue = request.raw_get("name").map_err(lua_error)?;
+        match name.as_string() {
+            Some(name) => Ok(name.to_string_lossy()),
+            None => Err(CharterError::plain(format!("t.{verb}: expected a name, got {}", name.type_name()))),
+        }
+    };
+    let value = match verb.as_str() {
+        "worker" => {
+            let name = name()?;
+            if let Err(refusal) = address_of(&world.team, &name) {
+                return Ok(Err(format!("t.worker: {refusal}")));
+            }
+            stage.script(name, request.raw_get("fn").map_err(lua_error)?);
+            Value::Null
+        }
+        "answer" => {
+            stage.answer_with(request.raw_get("fn").map_err(lua_error)?);
+            Value::Null
+        }
+        "sent" => Value::Array(stage.sent().to_vec()),
+        "route" => match route(world, stage.now(), &spec) {
+            Ok(value) => value,
+            Err(refusal) => return Ok(Err(format!("t.route: {refusal}"))),
+        },
+        _ => match stage.run(&name()?, spec)? {
+            Ok(end) => json!({"outcome": end.outcome.word(), "value": end.value, "why": end.why}),
+            Err(refusal) => return Ok(Err(format!("t.run: {refusal}"))),
+        },
+    };
+    if value.is_null() {
+        return Ok(Ok(LuaValue::Nil));
+    }
+    json::from_json(&world.lua, &value).map(Ok).map_err(lua_error)
+}
+
+/// Returns what a name addresses in a team: a role, or a worker that a role of it could have.
+pub(super) fn address_of(team: &Team, name: &str) -> Result<Address, Refusal> {
+    let (address, role) = match name.rsplit_once('-') {
+        _ if team.roles.contains_key(&RoleName::from(name)) => return Ok(Address::Role(name.into())),
+        Some((role, number)) if number.bytes().all(|b| b.is_ascii_digit()) && !number.is_empty() => {
+            (Address::Worker(name.into()), role)
+        }
+        _ => (Address::Worker(name.into()), name),
+    };
+    match team.roles.contains_key(&RoleName::from(role)) {
+        true => Ok(address),
+        false => Err(Refusal::unknown("role", name, team.roles.keys().map(|role| role.as_str()))),
+    }
+}
+
+/// Returns the load of a team in which everything is free.
+pub(super) fn all_free(team: &Team) -> TeamLoad {
+    let roles = team.roles.iter().map(|(name, role)| {
+        let load = RoleLoad {
+            max_busy: role.max_busy,
+            free: role.max_busy,
+            max_waiting: role.max_waiting,
+            ..RoleLoad::default()
+        };
+        (name.clone(), load)
+    });
+    TeamLoad { roles: roles.collect() }
+}
+
+fn route(world: &World, now: Time, spec: &Value) -> Result<Value, Refusal> {
+    let text = |name: &str| spec.get(name).and_then(Value::as_str).map(str::to_owned);
+    if let Value::Object(fields) = spec {
+        let known = ["prompt", "kind", "from", "urgent"];
+        if let Some(name) = fields.keys().find(|name| !known.contains(&name.as_str())) {
+            return Err(Refusal::unknown("field", name, known));
+        }
+    }
+    let task = Task {
+        prompt: text("prompt").unwrap_or_default(),
+        kind: text("kind"),
+        from: text("from").unwrap_or_else(|| "leader".to_owned()),
+        urgent: spec.get("urgent").and_then(Value::as_bool).unwrap_or(false),
+        now,
+    };
+    let routed = rubric::ask(world, &task, &all_free(&world.team)).routed?;
+    let (role, worker) = match &routed.to {
+        Address::Role(role) => (Some(role), None),
+        Address::Worker(worker) => (None, Some(worker)),
+    };
+    Ok(json!({"role": role, "worker": worker, "because": routed.because, "rubric": routed.rubric}))
 }

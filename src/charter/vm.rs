@@ -16,7 +16,7 @@ use super::handlers::{self, Handled};
 use super::rubric::{self, Answer};
 use super::runs::Runs;
 use super::sources::Sources;
-use super::testing::{self, TestReport};
+use super::testing;
 use super::world::World;
 use crate::fleet::ids::{RunId, StepPath};
 use crate::fleet::refusal::Refusal;
@@ -112,15 +112,9 @@ impl Loaded {
                 }
             })
             .map_err(|error| CharterError::plain(format!("cannot start the charter's thread: {error}")))?;
-        let team = outcome
-            .await
-            .map_err(|_| CharterError::plain("the charter's thread ended while it was loading"))??;
-        Ok(Loaded {
-            team,
-            sources,
-            jobs,
-            pulse,
-        })
+        let team =
+            outcome.await.map_err(|_| CharterError::plain("the charter's thread ended while it was loading"))??;
+        Ok(Loaded { team, sources, jobs, pulse })
     }
 
     /// Gives the thread something to do; nothing happens if it was abandoned.
@@ -142,21 +136,6 @@ impl Loaded {
     /// Stops listening to the thread: it ends as soon as it comes back from what it is stuck in.
     pub(super) fn abandon(&self) {
         self.pulse.abandoned.store(true, Ordering::Release);
-    }
-
-    /// Runs the tests of a charter on a thread of its own.
-    pub(super) async fn test(sources: Arc<Sources>) -> Result<TestReport, CharterErrors> {
-        let (reply, outcome) = oneshot::channel();
-        thread::Builder::new()
-            .name("charter-test".to_owned())
-            .spawn(move || {
-                let world = World::load(sources, Generation::default(), Arc::default());
-                let _ = reply.send(world.map(|world| testing::all(&world, None)));
-            })
-            .map_err(|error| CharterError::plain(format!("cannot start the charter's thread: {error}")))?;
-        outcome
-            .await
-            .map_err(|_| CharterError::plain("the charter's thread ended in the middle of its tests"))?
     }
 }
 
@@ -209,11 +188,7 @@ fn take(world: &World, runs: &mut Runs, job: Job, tell: &mut dyn FnMut(RunInput)
         Job::Answer(run, step) => runs.answer(run, step),
         Job::Refuse(run, path, refusal) => runs.refuse(run, path, refusal),
         Job::Drop(run) => runs.drop(run),
-        Job::Event {
-            event,
-            payload,
-            reply,
-        } => {
+        Job::Event { event, payload, reply } => {
             reply(handlers::call(world, &event, &payload));
         }
     }

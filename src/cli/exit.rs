@@ -4,6 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::config::ConfigError;
 use crate::fleet::refusal::Refusal;
 
 /// The exit codes of every command, as `fleetd --help` documents them.
@@ -65,6 +66,9 @@ pub enum Failure {
     /// The words of the command do not fit together.
     #[error("{0}")]
     Usage(String),
+    /// A setting is wrong.
+    #[error("{0}")]
+    Config(#[from] ConfigError),
     /// No daemon writes its address there.
     #[error("no fleetd is running for state {}", .0.display())]
     NotRunning(PathBuf),
@@ -124,11 +128,11 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         match self {
             Failure::Refused { .. } => Exit::Refused,
-            Failure::Usage(_) => Exit::Usage,
+            Failure::Usage(_) | Failure::Config(ConfigError { file: None, .. }) => Exit::Usage,
             Failure::NotRunning(_) | Failure::Unreachable { .. } | Failure::Stranger { .. } => Exit::NoDaemon,
             Failure::Interrupted { .. } => Exit::Interrupted,
             Failure::Closed => Exit::Ok,
-            Failure::Io { .. } | Failure::Other { .. } => Exit::Failed,
+            Failure::Config(_) | Failure::Io { .. } | Failure::Other { .. } => Exit::Failed,
         }
     }
 
@@ -139,6 +143,7 @@ impl Failure {
             Failure::NotRunning(_) => {
                 vec!["start one: fleetd serve".into(), "another state directory: --state DIR, or --url URL".into()]
             }
+            Failure::Config(error) => error.hint.iter().cloned().collect(),
             Failure::Unreachable { .. } => vec!["start one: fleetd serve".into()],
             Failure::Interrupted { goes_on } => goes_on.iter().cloned().collect(),
             Failure::Other { hints, .. } => hints.clone(),

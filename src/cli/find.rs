@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::exit::Failure;
+use crate::config::Surroundings;
 
 /// The file in the state directory in which a running daemon tells its address.
 pub const DAEMON_FILE: &str = "daemon.json";
@@ -14,8 +15,6 @@ pub const DAEMON_FILE: &str = "daemon.json";
 /// What a running daemon writes into its state directory.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Running {
-    /// Its process.
-    pub pid: u32,
     /// The address that it listens on.
     pub listen: SocketAddr,
 }
@@ -39,10 +38,7 @@ impl Place {
     pub fn find(url: Option<&str>, state: Option<&Path>) -> Result<Place, Failure> {
         match url {
             Some(url) => Ok(Place { url: http(url)?, from: Source::Told }),
-            None => Place::of_state(match state {
-                Some(state) => state.to_path_buf(),
-                None => default_state()?,
-            }),
+            None => Place::of_state(Surroundings::of_process()?.state_dir(state)?),
         }
     }
 
@@ -75,16 +71,6 @@ impl Place {
         })?;
         Ok(Place { url: format!("http://{}", reachable(running.listen)), from: Source::State(state) })
     }
-}
-
-/// Returns the state directory when none is named.
-pub fn default_state() -> Result<PathBuf, Failure> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
-    base.map(|base| base.join("fleetd")).ok_or_else(|| Failure::Other {
-        message: "there is no place for the state: neither XDG_STATE_HOME nor HOME is set".into(),
-        hints: vec!["name a directory: --state DIR".into()],
-    })
 }
 
 /// Returns an address that can be connected to: one that listens everywhere is reached on loopback.

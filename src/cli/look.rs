@@ -92,6 +92,11 @@ impl Look {
         if self.unicode { "→" } else { "->" }
     }
 
+    /// Returns the sign at the left of something quoted.
+    pub fn bar(&self) -> &'static str {
+        if self.unicode { "│" } else { "|" }
+    }
+
     /// Returns the sign for "was cut here".
     pub fn cut(&self) -> &'static str {
         if self.unicode { "…" } else { ".." }

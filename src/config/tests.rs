@@ -101,7 +101,7 @@ fn wrong_arguments_are_named() {
     let wrong = |args: Args| {
         let refused = of(&args, "").unwrap_err();
         assert_eq!((&refused.file, refused.line), (&None, None));
-        format!("{refused} | {}", refused.hint.unwrap())
+        format!("{refused} | {}", refused.hint.as_deref().unwrap())
     };
     assert_eq!(
         wrong(Args { charter: Some("nope".into()), ..Args::default() }),

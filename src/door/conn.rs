@@ -1,4 +1,5 @@
 //! One TCP connection: its two ends, and who is on the other one, found out at its first request and then kept.
+//! No name in a request may ever count here.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -17,7 +18,7 @@ use crate::fleet::worker::Process;
 pub struct Conn {
     ends: Ends,
     resolver: Resolver,
-    owner: Arc<OnceCell<Option<Owner>>>,
+    owner: Arc<OnceCell<Owner>>,
 }
 
 impl Conn {
@@ -33,9 +34,10 @@ impl Conn {
 
     /// Returns who is calling, judged anew for each request: workers come and go while a connection stays.
     pub async fn caller(&self, headers: &HeaderMap, roots: &HashMap<Process, WorkerName>) -> Caller {
-        let find = || self.resolver.owner(self.ends);
-        let owner = self.owner.get_or_init(find).await;
+        // "Cannot tell" is not kept: it may have been a moment's trouble, and it gives no rights meanwhile.
+        let find = || async { self.resolver.owner(self.ends).await.ok_or(()) };
+        let owner = self.owner.get_or_try_init(find).await.ok();
         let proxied = peer::proxied(headers.keys().map(|name| name.as_str()));
-        peer::classify(owner.as_ref(), self.resolver.our_uid(), roots, proxied)
+        peer::classify(owner, self.resolver.our_uid(), roots, proxied)
     }
 }

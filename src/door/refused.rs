@@ -1,4 +1,5 @@
 //! How a refusal leaves by HTTP: one JSON form for everything, and one place that maps a kind to a status.
+//! What is refused, and why, is decided elsewhere.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};

@@ -8,37 +8,133 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use super::process::ProcessId;
-use crate::fleet::turn::Turn;
-use crate::fleet::worker::Worker;
 
 /// The variable by which a worker's processes are known as pane-exec's, wherever they went.
 pub const ROOT: &str = "FLEET_ROOT";
 
+/// What a worker gets of the daemon's own environment, when it is set there.
+const ALLOWED: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TZ", "TMPDIR"];
+
+/// Also allowed: the locale, each variable by its name, since the environment is never listed.
+const LOCALE: &[&str] = &[
+    "LC_ALL",
+    "LC_ADDRESS",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
+];
+
+/// What fleetd itself tells a worker of its turn.
+#[derive(Debug, Clone)]
+pub struct Provenance {
+    /// The turn.
+    pub turn: String,
+    /// Who sent it.
+    pub from: String,
+    /// The worker that has it.
+    pub worker: String,
+}
+
+/// A variable of a profile that cannot be set.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EnvError {
+    /// The name is empty or holds `=` or a zero byte.
+    #[error("env {0:?} is no name of a variable")]
+    Name(String),
+    /// The value holds a zero byte.
+    #[error("the value of env {0} holds a zero byte")]
+    Value(String),
+    /// The name is one that fleetd sets.
+    #[error("env {0} is set by fleetd and cannot be set by a profile")]
+    Ours(String),
+}
+
+/// Returns the whole environment of a worker: what is allowed of `ambient`, then the profile's, then fleetd's own.
+///
+/// # Errors
+///
+/// Fails when the profile sets what cannot be set.
+pub fn of_worker(
+    ambient: impl Fn(&str) -> Option<OsString>,
+    profile: &BTreeMap<String, String>,
+    provenance: &Provenance,
+) -> Result<BTreeMap<OsString, OsString>, EnvError> {
+    let allowed = ALLOWED.iter().chain(LOCALE);
+    let mut environment: BTreeMap<OsString, OsString> =
+        allowed.filter_map(|name| Some(((*name).into(), ambient(name)?))).collect();
+    for (name, value) in profile {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Err(EnvError::Name(name.clone()));
+        }
+        if name.starts_with("FLEET_") {
+            return Err(EnvError::Ours(name.clone()));
+        }
+        if value.contains('\0') {
+            return Err(EnvError::Value(name.clone()));
+        }
+        environment.insert(name.into(), value.into());
+    }
+    let ours =
+        [("FLEET_TURN", &provenance.turn), ("FLEET_FROM", &provenance.from), ("FLEET_WORKER", &provenance.worker)];
+    environment.extend(ours.map(|(name, value)| (name.into(), value.into())));
+    Ok(environment)
+}
+
 /// Returns the mark of a pane-exec in the environment of its worker: of one pane-exec only, in one boot.
 pub fn root_mark(root: ProcessId) -> String {
-    format!("{ROOT}={}.{}", root.pid, root.start_time)
+    format!("{ROOT}={}", root_value(root))
 }
 
 /// Marks the program that pane-exec is about to start. The rest is as the daemon made it for pane-exec.
 pub(super) fn mark(command: &mut Command, root: ProcessId) {
-    command.env(ROOT, format!("{}.{}", root.pid, root.start_time));
+    command.env(ROOT, root_value(root));
 }
 
-/// Variables of the daemon that a worker gets too, when they are set.
-const ALLOWED: &[&str] = &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TZ", "TMPDIR"];
+fn root_value(root: ProcessId) -> String {
+    format!("{}.{}", root.pid, root.start_time)
+}
 
-/// Locale variables that a worker gets too; `LC_*` by name, since nothing is ever listed.
-const LOCALE: &[&str] = &["LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME"];
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Returns the whole environment of a worker for one turn: the allow-list, its profile's own, and what tells it who
-/// it is. Ours come last, so that no profile can claim to be another worker.
-pub(super) fn of_worker(worker: &Worker, turn: &Turn) -> Vec<(OsString, OsString)> {
-    let allowed = ALLOWED.iter().chain(LOCALE);
-    let mut env: BTreeMap<OsString, OsString> =
-        allowed.filter_map(|name| Some(((*name).into(), std::env::var_os(name)?))).collect();
-    env.extend(worker.profile.env.iter().map(|(name, value)| (name.into(), value.into())));
-    env.insert("FLEET_WORKER".into(), worker.name.as_str().into());
-    env.insert("FLEET_TURN".into(), turn.id.to_string().into());
-    env.insert("FLEET_FROM".into(), turn.sender.to_string().into());
-    env.into_iter().collect()
+    fn build(ambient: &[(&str, &str)], profile: &[(&str, &str)]) -> Result<Vec<String>, EnvError> {
+        let ambient: BTreeMap<&str, &str> = ambient.iter().copied().collect();
+        let profile = profile.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let provenance = Provenance { turn: "t1".into(), from: "operator".into(), worker: "w-1".into() };
+        let built = of_worker(|name| ambient.get(name).map(OsString::from), &profile, &provenance)?;
+        Ok(built.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect())
+    }
+
+    #[test]
+    fn only_what_is_listed_comes_through() {
+        let ambient = [
+            ("PATH", "/bin"),
+            ("LC_ALL", "C"),
+            ("ANTHROPIC_API_KEY", "secret"),
+            ("CLAUDECODE", "1"),
+            ("LD_PRELOAD", "x"),
+            ("FLEET_WORKER", "w-outer"),
+            ("PATHX", "no"),
+        ];
+        let built = build(&ambient, &[("TZ", "UTC"), ("PATH", "/opt")]).expect("all can be set");
+        let wanted = ["FLEET_FROM=operator", "FLEET_TURN=t1", "FLEET_WORKER=w-1", "LC_ALL=C", "PATH=/opt", "TZ=UTC"];
+        assert_eq!(built, wanted);
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_named() {
+        assert_eq!(build(&[], &[("A=B", "x")]), Err(EnvError::Name("A=B".into())));
+        assert_eq!(build(&[], &[("", "x")]), Err(EnvError::Name(String::new())));
+        assert_eq!(build(&[], &[("A", "x\0y")]), Err(EnvError::Value("A".into())));
+        assert_eq!(build(&[], &[("FLEET_TURN", "t2")]), Err(EnvError::Ours("FLEET_TURN".into())));
+    }
 }

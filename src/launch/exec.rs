@@ -1,29 +1,31 @@
-//! The launcher of `exec` workers: each turn is one process under a pane-exec of its own.
+//! The launcher of `exec` workers: each turn is one process under pane-exec, and between turns there is none.
 //!
-//! Orders come in from the engine and never block it; one task watches each turn and reports what it sees. Every
-//! order may be given again after a restart: the turn's directory tells what was done already.
+//! Orders come from the engine, sightings go back. What a turn came to is read from its directory and from living
+//! processes alone, so an order may be given twice, also after a restart. No rule about turns may come in here.
 
+mod ending;
+mod finish;
+mod orders;
+mod sweep;
 mod watch;
 
-use std::collections::HashMap;
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::mpsc;
 
-use self::watch::Watch;
-use super::turn_dir::TurnDir;
-use crate::engine::ports::{Boxed, Journal, Launchers};
+use crate::engine::ports::{Journal, Launchers};
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::{Sighting, WorkEffect};
-use crate::fleet::worker::Worker;
+use crate::launch::turn_dir::TurnDir;
+
+/// The running daemon's own program. Unlike its path, this is right after the file was replaced by a newer one.
+const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// What the launcher works with.
-#[derive(Clone)]
 pub struct Options {
-    /// Where each turn has its directory.
+    /// The directory in which each turn has its own.
     pub turns: PathBuf,
     /// Programs that a profile may start; empty = whatever it names.
     pub executables: Vec<String>,
@@ -33,114 +35,50 @@ pub struct Options {
     pub sightings: mpsc::Sender<Sighting>,
 }
 
-/// The engine's side: takes orders.
+/// The engine's way to the launcher.
 pub struct Exec {
-    orders: UnboundedSender<WorkEffect>,
+    orders: mpsc::UnboundedSender<WorkEffect>,
 }
 
 impl Exec {
-    /// Returns the launcher and the task that does its work; the task ends with the launcher.
-    #[expect(clippy::disallowed_methods, reason = "bounded by the fleet: a worker has one turn, and a turn few orders")]
-    pub fn new(options: Options) -> (Exec, Boxed<()>) {
-        let (orders, inbox) = mpsc::unbounded_channel();
-        (Exec { orders }, Box::pin(Floor { options, watched: HashMap::new(), tasks: JoinSet::new() }.run(inbox)))
+    /// Returns the launcher and the task that carries its orders out. When the task is dropped, processes go on and
+    /// the next daemon adopts them.
+    pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        Self::with_program(options, OWN_PROGRAM.into())
+    }
+
+    /// As [`Exec::new`], with another program that has `pane-exec`.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an order must neither block the engine nor be lost; the fleet bounds them: a worker has one turn, a turn few orders"
+    )]
+    pub fn with_program(options: Options, program: PathBuf) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (orders, taken) = mpsc::unbounded_channel();
+        let desk = Arc::new(Desk { options, program });
+        (Self { orders }, orders::Orders::new(desk).run(taken))
     }
 }
 
 impl Launchers for Exec {
     fn carry_out(&self, order: WorkEffect) {
-        // Nobody listens only while the daemon goes down; the next one finds the turn's directory.
+        // The task is gone only when the daemon is going down; the next one is given the order again.
         let _ = self.orders.send(order);
     }
 }
 
-/// All turns under way; owns their tasks.
-struct Floor {
+/// What every watch shares.
+struct Desk {
     options: Options,
-    watched: HashMap<TurnId, CancellationToken>,
-    tasks: JoinSet<TurnId>,
+    program: PathBuf,
 }
 
-impl Floor {
-    async fn run(mut self, mut orders: UnboundedReceiver<WorkEffect>) {
-        loop {
-            tokio::select! {
-                order = orders.recv() => match order {
-                    Some(order) => self.take(order).await,
-                    None => return,
-                },
-                Some(ended) = self.tasks.join_next() => match ended {
-                    Ok(turn) => drop(self.watched.remove(&turn)),
-                    // What it watched is found again at the next start; the turn's deadline bounds it until then.
-                    Err(error) => tracing::error!(%error, "the watch of a turn broke"),
-                },
-            }
-        }
-    }
-
-    async fn take(&mut self, order: WorkEffect) {
-        match order {
-            WorkEffect::Hand(worker, turn) => {
-                let watch = self.watch(&worker, turn.id);
-                self.start(turn.id, |stop| watch.hand(worker, turn, stop));
-            }
-            WorkEffect::Interrupt(worker, turn) => self.interrupt(&worker, turn),
-            WorkEffect::Stop(worker) => match worker.turn {
-                Some(turn) => self.interrupt(&worker, turn),
-                None => self.report(Sighting::Gone { worker: worker.name.clone(), why: "stopped".into() }).await,
-            },
-            WorkEffect::Forget(turn) => {
-                if let Err(error) = self.dir(turn).remove() {
-                    tracing::warn!(%turn, %error, "the files of a settled turn stay");
-                }
-            }
-            // Only a worker with a session is started before its first turn, and this launcher has none.
-            WorkEffect::Start(worker) => {
-                let why = format!("launcher '{}' is not in this version", worker.profile.launcher);
-                self.report(Sighting::NotUp { worker: worker.name.clone(), why }).await;
-            }
-        }
-    }
-
-    fn interrupt(&mut self, worker: &Arc<Worker>, turn: TurnId) {
-        match self.watched.get(&turn) {
-            Some(stop) => stop.cancel(),
-            // After a restart nobody watches it yet.
-            None => {
-                let watch = self.watch(worker, turn);
-                self.start(turn, |stop| {
-                    stop.cancel();
-                    watch.end(stop)
-                });
-            }
-        }
-    }
-
-    fn start<F>(&mut self, turn: TurnId, task: impl FnOnce(CancellationToken) -> F)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        // An order that comes twice finds its turn watched.
-        if !self.watched.contains_key(&turn) {
-            let stop = CancellationToken::new();
-            self.watched.insert(turn, stop.clone());
-            let task = task(stop);
-            self.tasks.spawn(async move {
-                task.await;
-                turn
-            });
-        }
-    }
-
-    fn watch(&self, worker: &Arc<Worker>, turn: TurnId) -> Watch {
-        Watch { worker: worker.name.clone(), turn, dir: self.dir(turn), options: self.options.clone() }
-    }
-
+impl Desk {
     fn dir(&self, turn: TurnId) -> TurnDir {
         TurnDir::new(self.options.turns.join(turn.to_string()))
     }
 
-    async fn report(&self, sighting: Sighting) {
+    async fn tell(&self, sighting: Sighting) {
+        // Nobody listens any more only when the daemon is going down.
         let _ = self.options.sightings.send(sighting).await;
     }
 }

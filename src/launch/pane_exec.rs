@@ -14,7 +14,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use rustix::process::{WaitStatus, getpid, set_child_subreaper, setsid};
 
@@ -23,8 +23,8 @@ use self::copy::Copying;
 use self::tree::Tree;
 use self::wake::Wake;
 use super::env;
-use super::process::{ProcessId, boot_id};
-use super::turn_dir::{Claim, Ended, ExitRecord, Kept, STDERR_TAIL, Started, TurnDir};
+use super::process::ProcessId;
+use super::turn_dir::{Claim, Ended, ExitRecord, STDERR_TAIL, Started, TurnDir, now};
 
 /// The exit code after the turn was run, however it ended: the exit record tells.
 pub const RAN: u8 = 0;
@@ -32,6 +32,9 @@ pub const RAN: u8 = 0;
 pub const LOST: u8 = 3;
 /// The exit code when the turn could not be claimed, with the reason on stderr. Nothing was run.
 pub const UNCLAIMED: u8 = 4;
+
+/// What it says on stdout, as one line, when it has claimed the turn.
+pub const CLAIMED: &str = "claimed";
 
 /// Runs the turn and returns the exit code of pane-exec: [`RAN`], [`LOST`] or [`UNCLAIMED`].
 pub fn run(args: &Args) -> u8 {
@@ -43,9 +46,10 @@ pub fn run(args: &Args) -> u8 {
             return UNCLAIMED;
         }
     };
-    let claim = Started { process: me, boot: boot_id(), at: now() };
+    let claim = Started::by(me);
     match dir.claim(&claim) {
-        Ok(Claim::Won) => {}
+        // The daemon, if it is still there, is told at once that the text is taken.
+        Ok(Claim::Won) => drop(writeln!(io::stdout(), "{CLAIMED}")),
         Ok(Claim::Lost) => return LOST,
         Err(error) => {
             say(&error.to_string());
@@ -58,7 +62,7 @@ pub fn run(args: &Args) -> u8 {
         }
     }
     let record = if wake.told_to_end() {
-        ExitRecord { ended: Ended::Killed, ..not_started(String::new()) }
+        ExitRecord::without_a_run(Ended::Killed)
     } else {
         Running::start(args, &dir, me).map_or_else(not_started, |running| running.to_the_end(args.timeout, &wake))
     };
@@ -167,18 +171,11 @@ fn ended_by(status: WaitStatus) -> Ended {
 }
 
 fn not_started(why: String) -> ExitRecord {
-    let at = now();
-    ExitRecord {
-        ended: Ended::NotStarted(why),
-        started_at: at,
-        ended_at: at,
-        stdout: Kept::default(),
-        stderr: Kept::default(),
-        left: Vec::new(),
-    }
+    ExitRecord::without_a_run(Ended::NotStarted(why))
 }
 
 /// A record that is not written would make a finished turn unknown, so a full disk is waited out.
+#[expect(clippy::disallowed_methods, reason = "nobody tells when a disk has room again, and nothing else is left to do")]
 fn write_until_written(dir: &TurnDir, record: &ExitRecord) {
     while let Err(error) = dir.write_exit(record) {
         say(&error.to_string());
@@ -188,11 +185,6 @@ fn write_until_written(dir: &TurnDir, record: &ExitRecord) {
         }
         std::thread::sleep(Duration::from_secs(1));
     }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Says something where the daemon's log is; nobody may be listening any more.

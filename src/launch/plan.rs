@@ -1,157 +1,152 @@
-//! How one turn of an `exec` worker is started, as plain data; checked against policy before anything is made.
+//! The launch plan of an `exec` turn: program, directory, environment, limit. Checked against the operator's policy here.
 //!
-//! A later issue has plans written in Lua; then this file only checks them.
+//! A later version reads plans from `lua/launchers/`; the checks stay in Rust. Nothing is started here.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::env;
-use crate::fleet::turn::Turn;
-use crate::fleet::worker::Worker;
+use super::env::{EnvError, Provenance, of_worker};
+use crate::fleet::team::Profile;
 
-/// What is started for one turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How one turn's program is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Program and arguments.
+    /// The program and its arguments.
     pub argv: Vec<OsString>,
-    /// Where it runs; the daemon's own directory if absent.
+    /// Where it runs; else where the daemon does.
     pub cwd: Option<PathBuf>,
-    /// From process start to exit.
-    pub timeout: Option<Duration>,
     /// Its whole environment.
-    pub env: Vec<(OsString, OsString)>,
+    pub env: BTreeMap<OsString, OsString>,
+    /// How long it may run.
+    pub timeout: Option<Duration>,
 }
 
-/// Why a plan is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a profile cannot be started.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// The profile names no program.
-    #[error("profile '{0}' has an empty command")]
+    /// Its command is empty.
+    #[error("profile {0} names no command")]
     NoCommand(String),
-    /// The operator did not list the program.
-    #[error("profile '{profile}' wants to start '{program}', which launch.executables does not list (it lists: {listed})")]
-    NotListed {
+    /// An argument holds a zero byte.
+    #[error("argument {1} of the command of profile {0} holds a zero byte")]
+    ZeroByte(String, usize),
+    /// The operator did not allow the program.
+    #[error("profile {profile} starts {program}, and [launch] executables allows only: {allowed}")]
+    NotAllowed {
         /// The profile.
         profile: String,
-        /// Its program.
+        /// What it starts.
         program: String,
-        /// What is listed.
-        listed: String,
+        /// What may be started.
+        allowed: String,
     },
-    /// The working directory is not there.
-    #[error("the working directory {0} of its profile does not exist")]
-    NoCwd(PathBuf),
+    /// An allowed program is nowhere.
+    #[error("cannot start {0}: no directory of PATH has it")]
+    NotFound(String),
+    /// Its environment cannot be made.
+    #[error(transparent)]
+    Env(#[from] EnvError),
 }
 
 impl Plan {
-    /// Returns the plan for a worker's turn, if policy allows it. `executables` empty = whatever a profile names.
-    pub fn of(worker: &Worker, turn: &Turn, executables: &[String]) -> Result<Plan, PlanError> {
-        let profile = &worker.profile;
-        let Some(program) = profile.command.first() else {
-            return Err(PlanError::NoCommand(profile.name.to_string()));
-        };
-        if !executables.is_empty() && !executables.contains(program) {
-            return Err(PlanError::NotListed {
-                profile: profile.name.to_string(),
-                program: program.clone(),
-                listed: executables.join(", "),
-            });
+    /// Makes the plan of a profile for one turn. An empty list of executables allows all.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the profile cannot be started as it is, or may not be.
+    pub fn of(profile: &Profile, provenance: &Provenance, executables: &[String]) -> Result<Self, PlanError> {
+        let name = || profile.name.to_string();
+        let program = profile.command.first().filter(|program| !program.is_empty());
+        let program = program.ok_or_else(|| PlanError::NoCommand(name()))?;
+        if let Some(at) = profile.command.iter().position(|word| word.contains('\0')) {
+            return Err(PlanError::ZeroByte(name(), at));
         }
-        Ok(Plan {
-            argv: profile.command.iter().map(OsString::from).collect(),
+        let mut argv: Vec<OsString> = profile.command.iter().map(OsString::from).collect();
+        if !executables.is_empty() {
+            if !executables.contains(program) {
+                let (program, allowed) = (program.clone(), executables.join(", "));
+                return Err(PlanError::NotAllowed { profile: name(), program, allowed });
+            }
+            argv[0] = allowed_program(program)?;
+        }
+        Ok(Self {
+            argv,
             cwd: profile.cwd.clone(),
+            env: of_worker(|name| env::var_os(name), &profile.env, provenance)?,
             timeout: profile.timeout.map(|span| span.std()),
-            env: env::of_worker(worker, turn),
         })
     }
 }
 
+/// Where a list is in force, a name means the program on the daemon's own PATH: a profile that sets PATH must not
+/// be able to turn an allowed name into another program.
+fn allowed_program(program: &str) -> Result<OsString, PlanError> {
+    if program.contains('/') {
+        return Ok(program.into());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    find(OsStr::new(program), &path).map(Into::into).ok_or_else(|| PlanError::NotFound(program.into()))
+}
+
+fn find(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
+    let is_program =
+        |file: &Path| file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    // Only full paths: the directory in which the worker runs is not the one in which this looks.
+    let places = env::split_paths(path).filter(|directory| directory.is_absolute());
+    places.map(|directory| directory.join(program)).find(|file| is_program(file))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::sync::Arc;
-
     use super::*;
-    use crate::fleet::caller::Sender;
-    use crate::fleet::ids::TurnId;
-    use crate::fleet::team::{Address, Profile};
-    use crate::fleet::time::{Span, Time};
-    use crate::fleet::turn::{Priority, TurnState};
-    use crate::fleet::worker::WorkerState;
+    use crate::fleet::time::Span;
 
-    fn worker(command: &[&str]) -> Worker {
-        let profile = Profile {
+    fn profile(command: &[&str]) -> Profile {
+        Profile {
             name: "upper".into(),
             about: None,
             launcher: "exec".into(),
             command: command.iter().map(|word| word.to_string()).collect(),
-            cwd: None,
-            env: BTreeMap::from([("GREETING".to_string(), "hello".to_string())]),
-            timeout: Some(Span::seconds(2)),
+            cwd: Some("/tmp".into()),
+            env: BTreeMap::from([("PATH".into(), "/evil".into())]),
+            timeout: Some(Span::seconds(30)),
             idle_ttl: None,
-        };
-        Worker {
-            name: "w-upper-1".into(),
-            role: "w-upper".into(),
-            profile: Arc::new(profile),
-            generation: 1,
-            state: WorkerState::Busy,
-            since: Time(0),
-            turn: Some(TurnId(7)),
-            elastic: true,
-            process: None,
-            turns: 0,
         }
     }
 
-    fn turn() -> Turn {
-        Turn {
-            id: TurnId(7),
-            sender: Sender::Operator,
-            to: Address::Role("w-upper".into()),
-            because: None,
-            kind: None,
-            priority: Priority::Normal,
-            prompt_bytes: 1,
-            prompt_of: TurnId(7),
-            key: None,
-            accepted: Time(0),
-            deadline: None,
-            timeout: None,
-            retry_of: None,
-            step: None,
-            generation: 1,
-            state: TurnState::Handed,
-            receipt: Vec::new(),
-            worker: Some("w-upper-1".into()),
-            questions: Vec::new(),
-            outcome: None,
-            why: None,
-            message: None,
-        }
+    fn plan(command: &[&str], executables: &[&str]) -> Result<Plan, PlanError> {
+        let provenance = Provenance { turn: "t1".into(), from: "run r2".into(), worker: "w-1".into() };
+        let executables: Vec<String> = executables.iter().map(|word| word.to_string()).collect();
+        Plan::of(&profile(command), &provenance, &executables)
     }
 
     #[test]
-    fn the_environment_is_built_and_never_inherited() {
-        let plan = Plan::of(&worker(&["tr", "a-z", "A-Z"]), &turn(), &[]).expect("nothing is forbidden");
-        let value = |name: &str| plan.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        assert_eq!(value("GREETING"), Some("hello".into()));
-        assert_eq!(value("FLEET_TURN"), Some("t7".into()));
-        assert_eq!(value("FLEET_FROM"), Some("operator".into()));
-        assert_eq!(value("FLEET_WORKER"), Some("w-upper-1".into()));
-        // This process has it, as every process that cargo starts.
-        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
-        assert_eq!(value("CARGO_MANIFEST_DIR"), None);
+    fn without_a_list_the_command_is_taken_as_it_is() {
+        let plan = plan(&["tr", "a-z", "A-Z"], &[]).expect("it is a plan");
+        assert_eq!(plan.argv, ["tr", "a-z", "A-Z"]);
+        assert_eq!(plan.timeout, Some(Duration::from_secs(30)));
+        assert_eq!(plan.cwd.as_deref(), Some(Path::new("/tmp")));
+        assert_eq!(plan.env.get(OsStr::new("FLEET_FROM")).map(OsString::as_os_str), Some(OsStr::new("run r2")));
     }
 
     #[test]
-    fn a_program_that_the_operator_did_not_list_is_refused_by_name() {
-        let refused = Plan::of(&worker(&["rm", "-rf"]), &turn(), &["tr".to_string(), "awk".to_string()]);
-        let text = refused.expect_err("rm is not listed").to_string();
-        assert_eq!(
-            text,
-            "profile 'upper' wants to start 'rm', which launch.executables does not list (it lists: tr, awk)"
-        );
+    fn with_a_list_only_what_is_on_it_and_only_from_the_daemons_path() {
+        let allowed = plan(&["sh"], &["sh"]).expect("it is allowed");
+        assert!(Path::new(&allowed.argv[0]).is_absolute(), "{:?}", allowed.argv);
+        let refused = plan(&["/tmp/sh"], &["sh", "tr"]).expect_err("another program of the same name");
+        let said = "profile upper starts /tmp/sh, and [launch] executables allows only: sh, tr";
+        assert_eq!(refused.to_string(), said);
+        assert_eq!(plan(&["no-such-prog"], &["no-such-prog"]), Err(PlanError::NotFound("no-such-prog".into())));
+    }
+
+    #[test]
+    fn a_command_that_is_none_is_refused() {
+        assert_eq!(plan(&[], &[]), Err(PlanError::NoCommand("upper".into())));
+        assert_eq!(plan(&[""], &[]), Err(PlanError::NoCommand("upper".into())));
+        assert_eq!(plan(&["sh", "a\0b"], &[]), Err(PlanError::ZeroByte("upper".into(), 1)));
     }
 }

@@ -20,6 +20,9 @@ pub struct ProcessId {
 }
 
 impl ProcessId {
+    /// No process: its pid belongs to nobody.
+    pub const NOBODY: Self = Self { pid: 0, start_time: 0 };
+
     /// Returns the calling process.
     ///
     /// # Errors

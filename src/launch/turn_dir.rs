@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-pub use record::{Ended, ExitRecord, Kept, Started};
+pub use record::{Ended, ExitRecord, Kept, Started, now};
 pub(super) use text::tail_text;
 pub use text::{TEXT_LIMIT, Text};
 
@@ -50,6 +50,9 @@ pub struct TurnDirError {
 }
 
 impl TurnDir {
+    /// How the name of a directory begins whose removal was not finished.
+    pub const REMOVED: &str = ".removed-";
+
     /// Names the directory; nothing is made.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
@@ -67,16 +70,18 @@ impl TurnDir {
     /// Fails when the state directory cannot be written.
     pub fn create(&self) -> Result<(), TurnDirError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
+        // Durable before anything runs: a claim in a directory that a power cut takes away protects nothing.
+        let made = made.and_then(|()| self.path.parent().map_or(Ok(()), durable::sync));
         made.map_err(|source| self.failed("make the directory", "", source))
     }
 
-    /// Writes the exact bytes that the process gets on stdin.
+    /// Writes the exact bytes that the process gets on stdin. They need not survive a power cut: the store has them.
     ///
     /// # Errors
     ///
     /// Fails when the directory cannot be written, or the disk is full.
     pub fn write_prompt(&self, prompt: &[u8]) -> Result<(), TurnDirError> {
-        durable::replace(&self.path, "prompt", prompt).map_err(|source| self.failed("write", "prompt", source))
+        durable::replace_softly(&self.path, "prompt", prompt).map_err(|source| self.failed("write", "prompt", source))
     }
 
     /// Returns where the prompt is.
@@ -92,6 +97,11 @@ impl TurnDir {
     /// Returns where stderr is kept.
     pub fn stderr(&self) -> PathBuf {
         self.path.join("stderr")
+    }
+
+    /// Returns where pane-exec writes why it could not do its work.
+    pub fn trouble(&self) -> PathBuf {
+        self.path.join("trouble")
     }
 
     /// Claims the turn. Of all who ever try, on this or any later day, exactly one wins.
@@ -161,10 +171,14 @@ impl TurnDir {
     ///
     /// Fails when a file cannot be removed.
     pub fn remove(&self) -> Result<(), TurnDirError> {
-        match fs::remove_dir_all(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(self.failed("remove", "", error)),
-            _ => Ok(()),
-        }
+        // Moved away first: nobody may ever see a claim without its record because the record was removed before it.
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let aside = self.path.with_file_name(format!("{}{name}", Self::REMOVED));
+        let removed = match fs::rename(&self.path, &aside) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            moved => moved.and_then(|()| fs::remove_dir_all(&aside)),
+        };
+        removed.map_err(|source| self.failed("remove", "", source))
     }
 
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, TurnDirError> {

@@ -44,6 +44,11 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
         "SQLite blocks: one writer thread, joined when the store goes",
     ),
     ("src/launch/pane_exec", &["thread::Builder"], "a process of its own without a runtime; it joins its threads"),
+    (
+        "src/launch/exec",
+        &["task::JoinSet", "JoinSet::new"],
+        "its one task, run by the daemon, owns the watch of each turn",
+    ),
     ("src/door/server", &["task::JoinSet", "JoinSet::new"], "the accept loop owns its connections and outlives them"),
     ("src/charter/reload", &["task::spawn_blocking"], "reading a tree of files blocks; it is awaited on the spot"),
     ("src/door/peer", &["task::spawn_blocking"], "asking the kernel blocks; the answer is awaited on the spot"),

@@ -109,11 +109,12 @@ async fn a_recipe_fans_out_and_gathers() {
 async fn a_crash_at_any_step_ends_in_the_same_value_and_sends_nothing_twice() {
     let (dir, mut whole) = house().await;
     whole.start(1, "shout", json!({"parts": ["x", "y", "z"]}));
-    let end = whole.finish(|request| match request {
-        fleetd::fleet::run::StepRequest::Value(_) => json!(4),
-        other => loud(other),
-    })
-    .await;
+    let end = whole
+        .finish(|request| match request {
+            fleetd::fleet::run::StepRequest::Value(_) => json!(4),
+            other => loud(other),
+        })
+        .await;
     let (charter, state) = (dir.path().join("charter"), dir.path().join("state"));
     for crash in 0..=whole.submitted.len() {
         let journal = FakeJournal::default();
@@ -157,10 +158,7 @@ async fn a_bad_save_changes_nothing_and_a_good_one_decides_the_next_task() {
     let charter = dir.path().join("charter");
     write(&charter, "routes.lua", "fleet.recpie('x')\n");
     let refused = house.charter.reload().await.expect_err("it has a mistake");
-    assert_eq!(
-        refused.message,
-        "routes.lua:1: no `recpie`; did you mean `recipe`?\n  1 | fleet.recpie('x')"
-    );
+    assert_eq!(refused.message, "routes.lua:1: no `recpie`; did you mean `recipe`?\n  1 | fleet.recpie('x')");
     let status = house.charter.status();
     assert_eq!((status.generation.number, status.rejected), (1, 1));
     assert_eq!(status.error.as_deref(), Some(refused.message.as_str()));

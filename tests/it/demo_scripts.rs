@@ -158,7 +158,7 @@ fn unreadable_and_binary_files_are_no_obstacle() {
     let dir = tempfile::tempdir().expect("a place");
     write(&dir, "closed.rs", "// TODO hidden\n");
     let closed = dir.path().join("closed.rs");
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).expect("closed");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("closed");
     let unread = usize::from(fs::read(&closed).is_err()); // root reads everything
     write(&dir, "blob.rs", b"\x7fELF\0\0// TODO no\n\0\xff\xfe".repeat(5000));
     write(&dir, "one-line.rs", "x".repeat(900_000));

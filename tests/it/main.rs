@@ -3,6 +3,7 @@
 mod charter;
 mod demo_scripts;
 mod door;
+mod exec;
 mod fleet_asks;
 mod fleet_charter;
 mod fleet_ends;

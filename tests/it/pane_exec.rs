@@ -85,6 +85,7 @@ impl Turn {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "what is waited for happens in other processes, which tell nobody")]
 fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {

@@ -1,8 +1,12 @@
-//! The state of the charter, and where the rubrics would send a task.
+//! Charters: what a check and its tests came to, the one in force, and where the rubrics would send a task.
+
+use std::path::Path;
 
 use serde::Deserialize;
 
 use super::{Look, safe, wrap};
+use crate::charter::testing::TestReport;
+use crate::charter::{CharterError, Report};
 use crate::fleet::team::{Generation, Routed};
 
 /// What `GET /v1/charter` tells, as far as people are shown it.
@@ -47,6 +51,58 @@ pub fn routed(routed: &Routed, look: &Look) -> String {
     for asked in &routed.asked {
         let sign = if asked.rubric == routed.rubric { "*" } else { " " };
         out.push(wrap(&safe(&format!("{}: {}", asked.rubric, asked.said)), look.width, &format!(" {sign} ")));
+    }
+    out.join("\n")
+}
+
+/// Draws what a check came to: what the charter declares, or every mistake with its place.
+pub fn report(report: &Report, dir: &Path, look: &Look) -> String {
+    if !report.ok {
+        return report.errors.iter().map(|error| safe(&mistake(error, dir)).into_owned()).collect::<Vec<_>>().join("\n");
+    }
+    let hash: String = report.hash.iter().flat_map(|hash| hash.chars().take(12)).collect();
+    let mut out = vec![format!("{} is {} ({hash})", dir.display(), look.state("ready").replace("ready", "good"))];
+    let parts = [
+        ("files", &report.files),
+        ("profiles", &report.profiles),
+        ("roles", &report.roles),
+        ("recipes", &report.recipes),
+        ("rubrics", &report.rubrics),
+        ("tests", &report.tests),
+    ];
+    for (title, names) in parts.into_iter().filter(|(_, names)| !names.is_empty()) {
+        out.push(wrap(&safe(&names.join(", ")), look.width, &format!("  {title:9} ")));
+    }
+    out.join("\n")
+}
+
+/// Draws a mistake with a place that can be opened from where one stands.
+pub fn mistake(error: &CharterError, dir: &Path) -> String {
+    let mut error = error.clone();
+    if let Some(file) = &mut error.file {
+        *file = dir.join(&*file).display().to_string();
+    }
+    error.to_string()
+}
+
+/// Draws what the tests of a charter came to; of those that failed, also what happened in them.
+pub fn tests(report: &TestReport, dir: &Path, look: &Look) -> String {
+    if report.tests.is_empty() {
+        return "no tests: a charter's tests are fleet.test blocks in its files".to_string();
+    }
+    let mut out = Vec::new();
+    for test in &report.tests {
+        let name = safe(&test.name);
+        if test.passed {
+            out.push(format!("{} {name}", look.state("done").replace("done", "ok  ")));
+            continue;
+        }
+        let place = dir.join(&test.file);
+        out.push(format!("{} {name} ({}:{})", look.state("failed").replace("failed", "FAIL"), place.display(), test.line));
+        if let Some(error) = &test.error {
+            out.extend(safe(&mistake(error, dir)).lines().map(|line| format!("     {line}")));
+        }
+        out.extend(test.transcript.iter().map(|line| look.dim(&format!("     {} {}", look.bar(), safe(line)))));
     }
     out.join("\n")
 }

@@ -1,4 +1,5 @@
-//! Before every handler: who calls, by the connection alone, and whether the rules let them. And the count of it.
+//! Before every handler: who calls, by the connection alone, and whether the rules let them.
+//! And the count of what was answered.
 
 use std::sync::Arc;
 

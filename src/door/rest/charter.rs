@@ -1,4 +1,5 @@
 //! The charter: what the rubrics would say, what is in force, and loading it anew.
+//! No Lua and no files: the engine's desk is asked.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};

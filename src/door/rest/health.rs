@@ -1,4 +1,5 @@
-//! `/healthz` and `/metrics`: open to everybody on this machine, so no task, no file's text and no name of a caller.
+//! `/healthz` and `/metrics`: open to everybody on this machine.
+//! So no task, no file's text and no name of a caller may come in here.
 
 use axum::Json as Out;
 use axum::extract::State;

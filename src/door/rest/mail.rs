@@ -1,4 +1,5 @@
 //! The caller's mailbox: `poll` and `ack`.
+//! Nobody else's mailbox can be named.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};

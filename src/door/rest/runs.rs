@@ -1,4 +1,5 @@
-//! Recipes and their runs: `run`, `runs`, `recipes`.
+//! Recipes and their runs: `run`, `runs`, `recipes`, one run in full and the wait for it.
+//! What a recipe does is the charter's matter.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;

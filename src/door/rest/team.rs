@@ -1,4 +1,5 @@
 //! Callers and workers: `whoami`, `list`, `spawn`, `stop`.
+//! How a worker is started is the launchers' matter.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};

@@ -1,4 +1,5 @@
-//! Messages and their turns: `/message`, `send`, `reply`, `cancel`, `status`.
+//! Messages and their turns: `/message`, `send`, `reply`, `cancel`, `status`, one turn in full and the wait for it.
+//! A handler that goes away ends a wait, never a turn.
 
 use std::str::FromStr;
 

@@ -1,256 +1,273 @@
-//! One turn of an `exec` worker from hand to end, or from wherever an earlier daemon left it.
+//! One turn from the order to its report: started if nobody has, adopted if somebody has, ended if told to.
 //!
-//! No `started` file: it was not run. An `exit` record: it ended. `started` alone: wait for that process; when it is
-//! gone without a record, nobody knows how the turn ended, and that is what is reported.
+//! It looks how the turn stands, does the one thing that follows, and looks again. So it makes no difference whether
+//! it is the first to look or a daemon that came back.
 
-use std::process::Stdio;
+use std::fs::{self, File};
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
-use tokio::io::unix::AsyncFd;
-use tokio::process::Command;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
-use super::Options;
-use crate::fleet::envelope::{Exit, Finish, Truncated};
-use crate::fleet::ids::{TurnId, WorkerName};
+use super::super::env::Provenance;
+use super::super::pane_exec::{Args, LOST, MAX_OUTPUT, UNCLAIMED};
+use super::super::plan::Plan;
+use super::super::process::ProcessId;
+use super::super::turn_dir::{Ended, ExitRecord, Started, TurnDir, TurnDirError};
+use super::finish::{Standing, of_record, of_vanished, standing};
+use super::{Desk, ending};
+use crate::fleet::envelope::Finish;
+use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
 use crate::fleet::turn::{Outcome, Turn};
 use crate::fleet::worker::{Process, Worker};
-use crate::launch::env;
-use crate::launch::pane_exec::{Args, MAX_OUTPUT};
-use crate::launch::plan::Plan;
-use crate::launch::process::{self, ProcessId, boot_id};
-use crate::launch::turn_dir::{Claim, Ended, ExitRecord, Started, TEXT_LIMIT, TurnDir, TurnDirError};
 
-/// How long pane-exec may take to kill its tree before it is killed itself.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How often a start is tried that ended before the turn was claimed.
+const STARTS: u32 = 4;
+/// How often files are read that cannot be read.
+const LOOKS: u32 = 10;
+/// How long to wait before something is tried again, times the number of tries.
+const REST: Duration = Duration::from_millis(200);
 
-/// How often a claim is looked for while pane-exec starts, at first and at most.
-const LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
+/// What a watch is for.
+pub(super) enum Job {
+    /// See that the turn is run, once.
+    Run(Arc<Turn>),
+    /// See that nothing of it runs any more.
+    End,
+}
 
-/// One turn that is watched.
+/// The watch of one turn.
 pub(super) struct Watch {
-    pub worker: WorkerName,
-    pub turn: TurnId,
-    pub dir: TurnDir,
-    pub options: Options,
+    desk: Arc<Desk>,
+    worker: Arc<Worker>,
+    turn: TurnId,
+    dir: TurnDir,
+    stop: CancellationToken,
 }
 
 impl Watch {
-    /// Runs the turn, or goes on with it, until it has ended.
-    pub async fn hand(self, worker: Arc<Worker>, turn: Arc<Turn>, stop: CancellationToken) {
-        let finish = match self.dir.started() {
-            Ok(Some(_)) => self.adopt(&stop).await,
-            Ok(None) => self.begin(&worker, &turn, &stop).await,
-            Err(error) => Err(error.to_string()),
-        };
-        let finish = finish.unwrap_or_else(|why| Finish::without_reply(Outcome::Failed, why));
-        self.report(finish).await;
+    pub(super) fn new(desk: Arc<Desk>, worker: Arc<Worker>, turn: TurnId, stop: CancellationToken) -> Self {
+        let dir = desk.dir(turn);
+        Self { desk, worker, turn, dir, stop }
     }
 
-    /// Ends a turn that an earlier daemon left.
-    pub async fn end(self, stop: CancellationToken) {
-        let finish = match self.forestall() {
-            Ok(true) => Ok(interrupted()),
-            Ok(false) => self.adopt(&stop).await,
-            Err(error) => Err(error.to_string()),
-        };
-        self.report(finish.unwrap_or_else(|why| Finish::without_reply(Outcome::Unknown, why))).await;
-    }
-
-    async fn report(&self, finish: Finish) {
-        let (worker, turn) = (self.worker.clone(), self.turn);
-        let sighting = Sighting::Finished { worker, turn, finish: Box::new(finish), idle: true };
-        let _ = self.options.sightings.send(sighting).await;
-    }
-
-    async fn taken(&self, started: &Started) {
-        let process = Process { pid: started.process.pid as i32, start: started.process.start_time };
-        let (worker, turn) = (self.worker.clone(), self.turn);
-        let _ = self.options.sightings.send(Sighting::Taken { worker, turn, process: Some(process) }).await;
-    }
-
-    /// Starts pane-exec. An error means that nothing was run.
-    async fn begin(&self, worker: &Worker, turn: &Turn, stop: &CancellationToken) -> Result<Finish, String> {
-        let plan = Plan::of(worker, turn, &self.options.executables).map_err(|error| error.to_string())?;
-        let prompt = self.options.journal.prompt(turn.prompt_of).await.map_err(|error| error.to_string())?;
-        let prompt = prompt.ok_or_else(|| format!("the prompt of {} is not stored any more", turn.prompt_of))?;
-        self.dir.create().and_then(|()| self.dir.write_prompt(prompt.as_bytes())).map_err(|error| error.to_string())?;
-        let mut child = self.spawn(plan).map_err(|error| format!("pane-exec could not be started: {error}"))?;
-        let mut look = LOOK.0;
-        // The claim is a file: it is looked for quickly at first, and never after pane-exec has ended.
-        let ended = loop {
-            if let Some(started) = self.started()? {
-                self.taken(&started).await;
-                break None;
-            }
-            tokio::select! {
-                ended = child.wait() => break Some(ended),
-                () = stop.cancelled() => match self.forestall() {
-                    Ok(true) => {
-                        let _ = child.wait().await;
-                        return Ok(interrupted());
+    /// Goes with the turn to its end and reports it.
+    pub(super) async fn run(self, job: Job) {
+        let (mut starts, mut looks) = (0, 0);
+        loop {
+            match self.look().await {
+                Ok(Standing::Ended(record)) => {
+                    self.tell_taken().await;
+                    return self.report(record).await;
+                }
+                Ok(Standing::Vanished(started)) => {
+                    self.tell_taken().await;
+                    return self.report_vanished(started).await;
+                }
+                Ok(Standing::Running(started)) => {
+                    self.tell_taken().await;
+                    self.until_gone(started.process).await;
+                }
+                Ok(Standing::Unclaimed) => {
+                    let why = match &job {
+                        Job::End if !self.dir.path().exists() => return self.tell_idle().await,
+                        _ if self.stop.is_cancelled() => Err(Ended::Killed),
+                        Job::End => Err(Ended::Killed),
+                        Job::Run(turn) => {
+                            starts += 1;
+                            self.start(turn, starts).await.map_err(Ended::NotStarted)
+                        }
+                    };
+                    if let Err(ended) = why
+                        && let Err(error) = self.seal(ended.clone()).await
+                    {
+                        return self.report_unsealed(ended, &error).await;
                     }
-                    _ => continue,
-                },
-                () = tokio::time::sleep(look) => look = (look * 2).min(LOOK.1),
+                }
+                Err(error) => {
+                    looks += 1;
+                    if looks > LOOKS {
+                        let finish = Finish::without_reply(Outcome::Unknown, error.to_string());
+                        return self.tell_finished(finish, true).await;
+                    }
+                    tokio::time::sleep(REST * looks).await;
+                }
             }
-        };
-        if ended.is_none() {
-            let root = self.started()?.map(|started| started.process);
-            self.until(child.wait(), root, stop).await;
-        }
-        match self.started()? {
-            Some(started) if ended.is_some() => {
-                self.taken(&started).await;
-                // Another pane-exec had claimed it: an earlier daemon's, which is waited for.
-                self.adopt(stop).await
-            }
-            Some(started) => self.conclude(&started),
-            None => Err("pane-exec ended before it could claim the turn; see the daemon's log".into()),
         }
     }
 
-    fn spawn(&self, plan: Plan) -> std::io::Result<tokio::process::Child> {
+    async fn look(&self) -> Result<Standing, TurnDirError> {
+        self.with_dir(standing).await
+    }
+
+    /// Starts a pane-exec for the turn and stays with it until it is gone. `Err` says why the turn cannot be run.
+    async fn start(&self, turn: &Turn, tries: u32) -> Result<(), String> {
+        let prompt = self.desk.options.journal.prompt(turn.prompt_of).await;
+        let prompt = prompt.map_err(|error| error.to_string())?.ok_or("its prompt is not in the store")?;
+        let provenance = Provenance {
+            turn: turn.id.to_string(),
+            from: turn.sender.to_string(),
+            worker: self.worker.name.to_string(),
+        };
+        let plan = Plan::of(&self.worker.profile, &provenance, &self.desk.options.executables);
+        let plan = plan.map_err(|error| error.to_string())?;
+        let prepared = self.with_dir(move |dir| dir.create().and_then(|()| dir.write_prompt(prompt.as_bytes()))).await;
+        prepared.map_err(|error| error.to_string())?;
+        let mut child = match self.spawn(plan) {
+            Ok(child) => child,
+            // The machine may be short of processes or memory for a moment.
+            Err(error) if tries < STARTS => {
+                tracing::warn!(turn = %self.turn, %error, "pane-exec could not be started; it is tried again");
+                return self.rest(tries).await;
+            }
+            Err(error) => return Err(format!("cannot start pane-exec: {error}")),
+        };
+        self.until_claimed(&mut child).await;
+        let status = child.wait().await.map_err(|error| format!("cannot wait for pane-exec: {error}"))?;
+        self.judge(status, tries).await
+    }
+
+    fn spawn(&self, plan: Plan) -> std::io::Result<Child> {
         let args = Args {
-            dir: self.dir.path().to_path_buf(),
+            dir: self.dir.path().into(),
             cwd: plan.cwd,
             timeout: plan.timeout,
             max_output: MAX_OUTPUT,
             argv: plan.argv,
         };
-        Command::new(std::env::current_exe()?)
-            .arg("pane-exec")
-            .args(args.to_words())
-            .env_clear()
-            .envs(plan.env)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::inherit())
-            // Away from the daemon's terminal: its Ctrl-C is not the worker's affair.
-            .process_group(0)
-            .spawn()
+        // A file of its own and not the daemon's stderr, which would stay open as long as the worker runs.
+        let trouble = File::create(self.dir.trouble())?;
+        let mut command = Command::new(&self.desk.program);
+        command.arg0("fleetd").arg("pane-exec").args(args.to_words()).env_clear().envs(plan.env);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(trouble).spawn()
     }
 
-    /// Goes on with a turn that was claimed before.
-    async fn adopt(&self, stop: &CancellationToken) -> Result<Finish, String> {
-        let Some(started) = self.started()? else { return Err("the claim of the turn is gone".into()) };
-        if self.dir.exit().map_err(|error| error.to_string())?.is_none() && started.is_alive() {
-            self.taken(&started).await;
-            self.until(gone(started.process), Some(started.process), stop).await;
+    /// Goes with our own pane-exec: reports when it has claimed the turn, ends it when told to.
+    async fn until_claimed(&self, child: &mut Child) {
+        let process = child.id().and_then(ProcessId::of);
+        if let Some(stdout) = child.stdout.take() {
+            let mut said = String::new();
+            let mut stdout = BufReader::new(stdout);
+            tokio::select! {
+                _ = stdout.read_line(&mut said) => {}
+                () = self.stop.cancelled() => {}
+            }
         }
-        self.conclude(&started)
+        self.tell_taken().await;
+        if let Some(process) = process {
+            self.until_gone(process).await;
+        }
     }
 
-    /// Waits for the end; told to stop, makes it come.
-    async fn until(&self, end: impl Future, root: Option<ProcessId>, stop: &CancellationToken) {
-        tokio::pin!(end);
+    async fn until_gone(&self, process: ProcessId) {
         tokio::select! {
-            _ = &mut end => return,
-            () = stop.cancelled() => {}
+            () = ending::gone(process) => {}
+            () = self.stop.cancelled() => ending::end(process).await,
         }
-        if let Some(root) = root {
-            let _ = root.signal(Signal::TERM);
-            if tokio::time::timeout(PATIENCE, &mut end).await.is_ok() {
-                return;
-            }
-            tracing::warn!(turn = %self.turn, "pane-exec did not end its tree in time; it is killed");
-            kill_tree(root);
-        }
-        end.await;
     }
 
-    /// Returns how the turn ended, by the exit record or by its absence.
-    fn conclude(&self, started: &Started) -> Result<Finish, String> {
-        match self.dir.exit().map_err(|error| error.to_string())? {
-            Some(record) => self.finish(&record).map_err(|error| error.to_string()),
-            None => {
-                // Whatever its pane-exec left behind belongs to nobody any more.
-                for orphan in process::marked_with(&env::root_mark(started.process)) {
-                    let _ = orphan.signal(Signal::KILL);
+    /// Our pane-exec has ended. That is of interest only if the turn is unclaimed: else the directory tells more.
+    async fn judge(&self, status: ExitStatus, tries: u32) -> Result<(), String> {
+        if status.success() || status.code() == Some(LOST.into()) || !matches!(self.look().await, Ok(Standing::Unclaimed)) {
+            return Ok(());
+        }
+        let said = fs::read_to_string(self.dir.trouble()).unwrap_or_default();
+        let said = said.trim();
+        if status.code() == Some(UNCLAIMED.into()) || tries >= STARTS {
+            return Err(format!("pane-exec ended before it could claim the turn ({status}): {said}"));
+        }
+        tracing::warn!(turn = %self.turn, %status, said, "pane-exec ended before it claimed the turn; it is tried again");
+        self.rest(tries).await
+    }
+
+    async fn rest(&self, tries: u32) -> Result<(), String> {
+        tokio::select! {
+            () = tokio::time::sleep(REST * tries) => {}
+            () = self.stop.cancelled() => {}
+        }
+        Ok(())
+    }
+
+    /// Claims the turn for nobody, so that a pane-exec of an earlier daemon cannot run it after its end was reported.
+    /// If one was faster, the next look sees it.
+    async fn seal(&self, ended: Ended) -> Result<(), TurnDirError> {
+        self.with_dir(move |dir| {
+            dir.create()?;
+            dir.claim(&Started::by(ProcessId::NOBODY))?;
+            match dir.started()? {
+                Some(started) if started.process == ProcessId::NOBODY => {
+                    dir.write_exit(&ExitRecord::without_a_run(ended))
                 }
-                let why = match started.is_this_boot() {
-                    true => "its pane-exec died without a record of how the program ended",
-                    false => "the machine was restarted while it ran",
-                };
-                Ok(Finish::without_reply(Outcome::Unknown, why))
+                _ => Ok(()),
             }
+        })
+        .await
+    }
+
+    async fn report(&self, record: ExitRecord) {
+        let worker = self.worker.clone();
+        let left = record.left.clone();
+        let finish = self.with_dir(move |dir| of_record(dir, &record, &worker)).await;
+        let is_idle = left.is_empty();
+        self.tell_finished(finish, is_idle).await;
+        if !is_idle {
+            for process in left {
+                ending::gone(process).await;
+            }
+            self.tell_idle().await;
         }
     }
 
-    fn finish(&self, record: &ExitRecord) -> Result<Finish, TurnDirError> {
-        let text = self.dir.text(TEXT_LIMIT)?;
-        let (outcome, why, exit) = match &record.ended {
-            Ended::Code(0) => (Outcome::Replied, None, Some(Exit::Code(0))),
-            Ended::Code(code) => (Outcome::Failed, Some(format!("exit {code}")), Some(Exit::Code(*code))),
-            Ended::Signal(signal) => {
-                (Outcome::Failed, Some(format!("ended by signal {signal}")), Some(Exit::Signal(*signal)))
-            }
-            Ended::TimedOut => (Outcome::TimedOut, Some("its profile's timeout passed".to_string()), None),
-            Ended::Killed => (Outcome::Lost, Some("its process was told to end from outside".to_string()), None),
-            Ended::NotStarted(why) => (Outcome::Failed, Some(format!("it could not be started: {why}")), None),
+    async fn report_vanished(&self, started: Started) {
+        if started.is_this_boot() {
+            let root = started.process;
+            drop(tokio::task::spawn_blocking(move || ending::kill(root)).await);
+        }
+        let finish = self.with_dir(move |dir| of_vanished(dir, &started)).await;
+        self.tell_finished(finish, true).await;
+    }
+
+    async fn report_unsealed(&self, ended: Ended, error: &TurnDirError) {
+        tracing::error!(turn = %self.turn, %error, "a turn that was not run could not be marked so");
+        let why = match ended {
+            Ended::NotStarted(why) => format!("not started: {why}"),
+            _ => format!("not started: {error}"),
         };
-        // A reply that could not be kept whole is no reply, whatever the program's exit code says.
-        let (outcome, why) = match (&record.stdout.error, outcome) {
-            (Some(error), Outcome::Replied) => (Outcome::Failed, Some(format!("its output could not be kept: {error}"))),
-            _ => (outcome, why),
-        };
-        let truncated = (text.truncated || record.stdout.dropped > 0).then(|| Truncated {
-            path: self.dir.stdout().display().to_string(),
-            bytes: record.stdout.bytes + record.stdout.dropped,
-        });
-        let stderr = self.dir.stderr_tail();
-        Ok(Finish {
-            outcome,
-            why,
-            text: text.text.into(),
-            truncated,
-            exit,
-            stderr: (!stderr.is_empty()).then_some(stderr),
-            usage: None,
-            model: None,
-            proof: Some("exit_status".into()),
-        })
+        self.tell_finished(Finish::without_reply(Outcome::Failed, why), true).await;
     }
 
-    fn started(&self) -> Result<Option<Started>, String> {
-        self.dir.started().map_err(|error| error.to_string())
+    /// A claim is the proof that the text was taken. One of nobody is the proof that it never will be.
+    async fn tell_taken(&self) {
+        let started = self.with_dir(TurnDir::started).await.ok().flatten();
+        let Some(started) = started.filter(|started| started.process != ProcessId::NOBODY) else { return };
+        let pid = i32::try_from(started.process.pid).unwrap_or_default();
+        let process = Some(Process { pid, start: started.process.start_time });
+        self.desk.tell(Sighting::Taken { worker: self.worker.name.clone(), turn: self.turn, process }).await;
     }
 
-    /// Claims the turn itself, so that no pane-exec that is still starting can run it; false = one has claimed it.
-    fn forestall(&self) -> Result<bool, TurnDirError> {
-        self.dir.create()?;
-        let Ok(process) = ProcessId::current() else { return Ok(false) };
-        let claim = Started { process, boot: boot_id(), at: 0 };
-        Ok(self.dir.claim(&claim)? == Claim::Won)
+    async fn tell_finished(&self, finish: Finish, idle: bool) {
+        let worker = self.worker.name.clone();
+        self.desk.tell(Sighting::Finished { worker, turn: self.turn, finish: Box::new(finish), idle }).await;
     }
-}
 
-fn interrupted() -> Finish {
-    Finish::without_reply(Outcome::Cancelled, "ended before its program was started")
-}
-
-fn kill_tree(root: ProcessId) {
-    // The children first: once pane-exec is dead they are nobody's children.
-    let mut tree = process::descendants(root.pid);
-    tree.extend(process::marked_with(&env::root_mark(root)));
-    let _ = root.signal(Signal::KILL);
-    for process in tree {
-        let _ = process.signal(Signal::KILL);
+    async fn tell_idle(&self) {
+        self.desk.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
     }
-}
 
-/// Waits until a process that is not our child has ended.
-async fn gone(process: ProcessId) {
-    let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
-    let Some(Ok(descriptor)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::NONBLOCK)) else { return };
-    // The descriptor is opened first and the start time compared after it: what it names cannot change.
-    if !process.is_alive() {
-        return;
-    }
-    if let Ok(ended) = AsyncFd::register(descriptor) {
-        let _ = ended.readable().await;
+    /// Works on the directory where blocking is allowed.
+    async fn with_dir<T: Send + 'static>(&self, work: impl FnOnce(&TurnDir) -> T + Send + 'static) -> T {
+        let dir = self.dir.clone();
+        match tokio::task::spawn_blocking(move || work(&dir)).await {
+            Ok(done) => done,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime goes down with the daemon.
+                Err(_) => std::future::pending().await,
+            },
+        }
     }
 }

@@ -10,14 +10,20 @@ use std::path::{Path, PathBuf};
 
 /// Writes a file under its name, in place of one that may be there.
 pub(super) fn replace(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let beside = write_beside(directory, name, bytes)?;
+    let beside = write_beside(directory, name, bytes, File::sync_all)?;
     fs::rename(&beside, directory.join(name)).inspect_err(|_| drop(fs::remove_file(&beside)))?;
     sync(directory)
 }
 
+/// As [`replace`], but only against a crash of a program, not of the machine.
+pub(super) fn replace_softly(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let beside = write_beside(directory, name, bytes, |_| Ok(()))?;
+    fs::rename(&beside, directory.join(name)).inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
 /// Writes a file under its name, or fails with `AlreadyExists` and leaves the one that is there.
 pub(super) fn create_once(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let beside = write_beside(directory, name, bytes)?;
+    let beside = write_beside(directory, name, bytes, File::sync_all)?;
     // A link gives the name to a file that is complete, and fails where a rename would replace.
     let linked = fs::hard_link(&beside, directory.join(name));
     drop(fs::remove_file(&beside));
@@ -25,13 +31,23 @@ pub(super) fn create_once(directory: &Path, name: &str, bytes: &[u8]) -> io::Res
     sync(directory)
 }
 
-fn write_beside(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+/// Makes the names in a directory durable.
+pub(super) fn sync(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+fn write_beside(
+    directory: &Path,
+    name: &str,
+    bytes: &[u8],
+    settle: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<PathBuf> {
     let beside = directory.join(format!(".{name}.{}", std::process::id()));
-    let written =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside).and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        });
+    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);
+    let written = opened.and_then(|mut file| {
+        file.write_all(bytes)?;
+        settle(&file)
+    });
     match written {
         Ok(()) => Ok(beside),
         Err(error) => {
@@ -39,8 +55,4 @@ fn write_beside(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBu
             Err(error)
         }
     }
-}
-
-fn sync(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
 }

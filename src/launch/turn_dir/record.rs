@@ -3,6 +3,8 @@
 //! These are the words between two versions of one binary: a field may be added with a default, none may
 //! change its meaning. No file is opened here.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use serde::{Deserialize, Serialize};
 
 use crate::launch::process::{ProcessId, boot_id};
@@ -21,6 +23,11 @@ pub struct Started {
 }
 
 impl Started {
+    /// Returns a claim by this process, now.
+    pub fn by(process: ProcessId) -> Self {
+        Self { process, boot: boot_id(), at: now() }
+    }
+
     /// Tells whether the pane-exec that claimed the turn still runs.
     pub fn is_alive(&self) -> bool {
         self.is_this_boot() && self.process.is_alive()
@@ -66,6 +73,15 @@ pub struct ExitRecord {
     pub left: Vec<ProcessId>,
 }
 
+impl ExitRecord {
+    /// Returns the record of a turn of which nothing was run.
+    pub fn without_a_run(ended: Ended) -> Self {
+        let at = now();
+        let (stdout, stderr) = (Kept::default(), Kept::default());
+        Self { ended, started_at: at, ended_at: at, stdout, stderr, left: Vec::new() }
+    }
+}
+
 /// How much of one output stream is in its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
@@ -80,4 +96,10 @@ pub struct Kept {
     /// The last bytes of the stream, when they are not in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<String>,
+}
+
+/// Returns the present moment, in milliseconds since 1970.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

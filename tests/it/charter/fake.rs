@@ -11,9 +11,7 @@ use fleetd::fleet::caller::Sender;
 use fleetd::fleet::envelope::Envelope;
 use fleetd::fleet::ids::{RunId, TurnId};
 use fleetd::fleet::record::{Event, Record, Saved};
-use fleetd::fleet::run::{
-    FinishedStep, Run, RunEffect, RunEnd, RunInput, Step, StepRequest,
-};
+use fleetd::fleet::run::{FinishedStep, Run, RunEffect, RunEnd, RunInput, Step, StepRequest};
 use fleetd::fleet::team::{Generation, RoleLoad, Team, TeamLoad};
 use fleetd::fleet::time::Time;
 use fleetd::fleet::turn::Turn;
@@ -125,13 +123,7 @@ impl House {
         for task in [tasks.down, tasks.up, tasks.watch, tasks.watchdog] {
             spawned.spawn(task);
         }
-        House {
-            charter,
-            journal,
-            told,
-            _tasks: spawned,
-            submitted: Vec::new(),
-        }
+        House { charter, journal, told, _tasks: spawned, submitted: Vec::new() }
     }
 
     /// Starts a run as the engine would.
@@ -246,12 +238,7 @@ pub fn free(roles: &[&str]) -> TeamLoad {
         roles: roles
             .iter()
             .map(|role| {
-                let load = RoleLoad {
-                    max_busy: 2,
-                    free: 2,
-                    max_waiting: 100,
-                    ..RoleLoad::default()
-                };
+                let load = RoleLoad { max_busy: 2, free: 2, max_waiting: 100, ..RoleLoad::default() };
                 ((*role).into(), load)
             })
             .collect::<BTreeMap<_, _>>(),
@@ -261,7 +248,9 @@ pub fn free(roles: &[&str]) -> TeamLoad {
 /// Returns what a worker would answer that repeats its prompt loudly.
 pub fn loud(request: &StepRequest) -> Value {
     match request {
-        StepRequest::Send(send) => json!({"turn": "t1", "ok": true, "outcome": "replied", "from": {}, "text": send.prompt.to_uppercase()}),
+        StepRequest::Send(send) => {
+            json!({"turn": "t1", "ok": true, "outcome": "replied", "from": {}, "text": send.prompt.to_uppercase()})
+        }
         StepRequest::Now => json!(1_700_000_000_000_u64),
         StepRequest::Value(value) => value.clone(),
         StepRequest::Note { value, .. } => value.clone().unwrap_or(Value::Null),

@@ -1,4 +1,5 @@
 //! The exact `sock_diag` query: two addresses in, the user and inode of the peer's own socket out.
+//! Nothing about processes.
 
 use std::io;
 

@@ -1,4 +1,5 @@
 //! The fallback for kernels without `sock_diag`: `/proc/net/tcp` and `tcp6`, read once for a batch.
+//! Nothing about processes.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -1,0 +1,168 @@
+//! What is generated from the descriptions: the meta file for editors and the reference for people.
+
+use std::fmt::Write as _;
+
+use super::describe::{self, Described, Field};
+
+/// Returns `lua/meta/fleet.lua`: every verb, step and field for the Lua language server.
+pub fn meta() -> String {
+    let mut out = String::from(
+        "---@meta fleet\n-- Generated from src/charter/describe.rs; `FLEETD_BLESS=1 cargo nextest run reference` writes it anew.\n\n",
+    );
+    for (class, fields) in classes() {
+        meta_class(&mut out, class, fields);
+    }
+    for described in describe::VERBS.iter().chain(describe::STEPS) {
+        if let Some((class, fields)) = described.spec {
+            meta_class(&mut out, class, fields);
+        }
+    }
+    out.push_str("---@class fleet.Team\n---@field roles table<string, fleet.Load> every role with its load\n\n");
+    out.push_str("---@class fleet\n---@field null any what stands for null in a list\nfleet = {}\n\n");
+    for verb in describe::VERBS {
+        meta_function(&mut out, "fleet.", verb);
+    }
+    out.push_str("---@class fleet.Run\n---@field id string\n---@field recipe string\nlocal run = {}\n\n");
+    for step in describe::STEPS {
+        meta_function(&mut out, "run:", step);
+    }
+    out.push_str("---@class fleet.Test\nlocal t = {}\n\n");
+    for check in describe::TESTS {
+        meta_function(&mut out, "t.", check);
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+/// Returns the reference part of `docs/charters.md`.
+pub fn reference() -> String {
+    let mut out = String::new();
+    out.push_str("## Verbs\n\nA file only declares; it sends nothing and waits for nothing while it is loaded.\n\n");
+    for verb in describe::VERBS {
+        section(&mut out, "fleet.", verb);
+    }
+    out.push_str("## Steps of a run\n\nThe second argument of a recipe's function. Each step is written into the journal under its place in the run, such as `each#2[17].send#1`.\n\n");
+    for step in describe::STEPS {
+        section(&mut out, "run:", step);
+    }
+    out.push_str("## Tests\n\nThe argument of a test's function; called with a dot.\n\n");
+    for check in describe::TESTS {
+        section(&mut out, "t.", check);
+    }
+    out.push_str("## Tables that a charter is given\n\n");
+    for (class, fields) in classes() {
+        let _ = writeln!(out, "### `{class}`\n");
+        table(&mut out, fields);
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+fn classes() -> [(&'static str, &'static [Field]); 7] {
+    [
+        ("fleet.Task", describe::TASK),
+        ("fleet.Load", describe::LOAD),
+        ("fleet.Envelope", describe::ENVELOPE),
+        ("fleet.Missing", describe::MISSING),
+        ("fleet.TestRun", describe::TEST_RUN),
+        ("fleet.TestRoute", describe::TEST_ROUTE),
+        ("fleet.TestSent", describe::TEST_SENT),
+    ]
+}
+
+fn meta_class(out: &mut String, class: &str, fields: &[Field]) {
+    let _ = writeln!(out, "---@class {class}");
+    for field in fields {
+        let (mark, kind) = match (field.kind.strip_suffix('?'), field.kind.strip_suffix("|nil")) {
+            (Some(kind), _) | (_, Some(kind)) => ("?", kind),
+            _ => ("", field.kind),
+        };
+        let _ = writeln!(out, "---@field {}{mark} {kind} {}", field.name, field.about);
+    }
+    out.push('\n');
+}
+
+fn meta_function(out: &mut String, prefix: &str, described: &Described) {
+    let _ = writeln!(out, "---{}", described.about);
+    let mut names = Vec::new();
+    for (name, kind) in described.params {
+        names.push(*name);
+        let _ = writeln!(out, "---@param {} {}", optional(name, kind), kind.trim_end_matches('?'));
+    }
+    if !described.returns.is_empty() {
+        let _ = writeln!(out, "---@return {}", described.returns);
+    }
+    let _ = writeln!(out, "function {prefix}{}({}) end\n", described.name, names.join(", "));
+}
+
+fn optional(name: &str, kind: &str) -> String {
+    match kind.ends_with('?') && !kind.starts_with("fun(") {
+        true => format!("{name}?"),
+        false => name.to_owned(),
+    }
+}
+
+fn section(out: &mut String, prefix: &str, described: &Described) {
+    let names: Vec<String> = described.params.iter().map(|(name, kind)| optional(name, kind)).collect();
+    let gives = match described.returns {
+        "" => String::new(),
+        kind => format!(" → {kind}"),
+    };
+    let _ = writeln!(out, "### `{prefix}{}({}){gives}`\n\n{}\n", described.name, names.join(", "), described.about);
+    if let Some((_, fields)) = described.spec {
+        table(out, fields);
+    }
+    if !described.example.is_empty() {
+        let _ = writeln!(out, "```lua\n{}\n```\n", described.example);
+    }
+}
+
+fn table(out: &mut String, fields: &[Field]) {
+    out.push_str("| field | type | |\n| --- | --- | --- |\n");
+    for field in fields {
+        let kind = field.kind.replace('|', "\\|");
+        let _ = writeln!(out, "| `{}` | {kind} | {} |", field.name, field.about);
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    const MARKER: &str = "<!-- generated: the reference -->";
+
+    fn same_or_bless(path: &Path, wanted: &str) {
+        if std::env::var_os("FLEETD_BLESS").is_some() {
+            fs::create_dir_all(path.parent().expect("in the project")).expect("made");
+            fs::write(path, wanted).expect("written");
+        }
+        let found = fs::read_to_string(path).unwrap_or_default();
+        assert!(found == wanted, "{} is stale; FLEETD_BLESS=1 writes it anew", path.display());
+    }
+
+    #[test]
+    fn the_meta_file_is_the_one_of_the_reference() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        same_or_bless(&root.join("lua/meta/fleet.lua"), &meta());
+    }
+
+    #[test]
+    fn the_guide_ends_in_the_generated_reference() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/charters.md");
+        let found = fs::read_to_string(&path).expect("the guide is there");
+        let (guide, _) = found.split_once(MARKER).expect("the marker is there");
+        same_or_bless(&path, &format!("{guide}{MARKER}\n\n{}", reference()));
+    }
+
+    #[test]
+    fn the_meta_file_is_lua_itself() {
+        let lua = mlua::Lua::new();
+        lua.load(meta()).exec().expect("runs");
+    }
+}

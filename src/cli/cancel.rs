@@ -1,0 +1,49 @@
+//! `fleetd cancel`: a queued turn is withdrawn, a running one interrupted, a run ended with all its open turns.
+
+use clap::Args;
+use serde_json::json;
+
+use super::exit::{Exit, Failure};
+use super::id::TurnOrRun;
+use super::look::{answer, run};
+use super::terminal::Terminal;
+use crate::engine::requests::RunResult;
+use crate::fleet::envelope::Envelope;
+use crate::fleet::ids::RunId;
+use crate::fleet::time::Span;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  fleetd cancel t17
+  fleetd cancel r3";
+
+/// What `cancel` is told.
+#[derive(Args, Debug)]
+pub struct CancelArgs {
+    /// The turn (t17) or the run (r3)
+    #[arg(value_name = "TURN|RUN")]
+    what: TurnOrRun,
+}
+
+/// Cancels a turn or a run.
+pub fn run(terminal: &Terminal, args: CancelArgs) -> Result<Exit, Failure> {
+    match args.what {
+        TurnOrRun::Run(id) => run_of(terminal, id),
+        TurnOrRun::Turn(id) => {
+            let reply = terminal.client()?.post("/v1/cancel", &json!({ "turn": id }), Span(0))?;
+            let draw = || {
+                let envelope: Envelope = reply.read()?;
+                Ok(format!("{id} {}", answer::ended(&envelope, &terminal.out)))
+            };
+            terminal.show(&reply, draw)?;
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+/// Cancels a run.
+pub fn run_of(terminal: &Terminal, id: RunId) -> Result<Exit, Failure> {
+    let reply = terminal.client()?.post("/v1/cancel", &json!({ "run": id }), Span(0))?;
+    terminal.show(&reply, || Ok(run::line(&reply.read::<RunResult>()?.run, None, &terminal.out)))?;
+    Ok(Exit::Ok)
+}

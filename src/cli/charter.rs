@@ -1,0 +1,145 @@
+//! `fleetd charter`: check, test and ask a directory without a daemon, by the daemon's own code; and ask the running
+//! one about its charter.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::exit::{Exit, Failure};
+use super::look::charter as look;
+use super::terminal::Terminal;
+use super::text;
+use crate::charter::{self, CharterErrors};
+use crate::config::{self, CharterSource, Surroundings};
+use crate::fleet::team::Task;
+use crate::fleet::time::Span;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  fleetd charter check
+  fleetd charter test charters/default
+  fleetd charter route --kind bulk 'Sort these names'
+  fleetd charter route --dir charters/default --kind bulk
+  fleetd charter reload";
+
+/// What can be done with a charter.
+#[derive(Subcommand, Debug)]
+pub enum CharterCommand {
+    /// Check a charter as the daemon would at its load; needs no daemon
+    Check(DirArg),
+    /// Run the tests of a charter with scripted workers; needs no daemon
+    Test(DirArg),
+    /// Ask where a task would go, and why; nothing is sent
+    Route(RouteArgs),
+    /// Read the charter anew now, instead of when its files change
+    Reload,
+    /// Show the charter in force: its generation, its files, why the newest ones were not taken
+    Status,
+}
+
+/// The charter's directory.
+#[derive(Args, Debug)]
+pub struct DirArg {
+    /// The directory of the charter [default: the one that `fleetd serve` would take here]
+    #[arg(value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// What `charter route` is told.
+#[derive(Args, Debug)]
+pub struct RouteArgs {
+    /// What the worker would be asked to do; `-` reads it from standard input
+    #[arg(value_name = "PROMPT")]
+    prompt: Vec<String>,
+    /// A free word for the rubrics
+    #[arg(long, value_name = "WORD")]
+    kind: Option<String>,
+    /// Ask the charter in this directory, as if all its roles were free, instead of the daemon
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// Does something with a charter.
+pub fn run(terminal: &Terminal, command: CharterCommand) -> Result<Exit, Failure> {
+    match command {
+        CharterCommand::Check(arg) => check(terminal, &arg.dir()?),
+        CharterCommand::Test(arg) => test(terminal, &arg.dir()?),
+        CharterCommand::Route(args) => route(terminal, args),
+        CharterCommand::Reload => {
+            let reply = terminal.client()?.post("/v1/charter/reload", &json!({}), Span::seconds(30))?;
+            terminal.show(&reply, || Ok(look::status(&reply.read()?, &terminal.out)))?;
+            Ok(Exit::Ok)
+        }
+        CharterCommand::Status => {
+            let reply = terminal.client()?.get("/v1/charter", Span(0))?;
+            terminal.show(&reply, || Ok(look::status(&reply.read()?, &terminal.out)))?;
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+impl DirArg {
+    fn dir(self) -> Result<PathBuf, Failure> {
+        if let Some(dir) = self.dir {
+            return Ok(dir);
+        }
+        match config::load(&config::Args::default(), &Surroundings::of_process()?)?.charter {
+            CharterSource::Dir(dir) => Ok(dir),
+            CharterSource::Embedded => Err(Failure::Other {
+                message: "there is no charter here: neither fleetd.toml nor charters/default".into(),
+                hints: vec!["name its directory, or make one: fleetd init".into()],
+            }),
+        }
+    }
+}
+
+fn check(terminal: &Terminal, dir: &Path) -> Result<Exit, Failure> {
+    let report = charter::check(dir);
+    match terminal.json {
+        true => terminal.print_json(&report)?,
+        false => terminal.print(&look::report(&report, dir, &terminal.out))?,
+    }
+    Ok(if report.ok { Exit::Ok } else { Exit::Failed })
+}
+
+fn test(terminal: &Terminal, dir: &Path) -> Result<Exit, Failure> {
+    let report = charter::test(dir).map_err(|errors| broken(dir, &errors))?;
+    match terminal.json {
+        true => terminal.print_json(&report)?,
+        false => {
+            terminal.print(&look::tests(&report, dir, &terminal.out))?;
+            let failed = report.tests.iter().filter(|test| !test.passed).count();
+            terminal.talk(&format!("{} passed, {failed} failed", report.tests.len() - failed));
+        }
+    }
+    Ok(if report.passed() { Exit::Ok } else { Exit::Failed })
+}
+
+fn route(terminal: &Terminal, args: RouteArgs) -> Result<Exit, Failure> {
+    let prompt = text::of_words(&args.prompt, "prompt")?;
+    let Some(dir) = args.dir else {
+        let mut task = json!({ "prompt": prompt });
+        if let Some(kind) = args.kind {
+            task["kind"] = kind.into();
+        }
+        let reply = terminal.client()?.post("/v1/route", &task, Span(0))?;
+        terminal.show(&reply, || Ok(look::routed(&reply.read()?, &terminal.out)))?;
+        return Ok(Exit::Ok);
+    };
+    let task = Task { prompt, kind: args.kind, from: "operator".into(), urgent: false, now: terminal.now() };
+    let routed = charter::route(&dir, &task).map_err(|errors| broken(&dir, &errors))?.map_err(|refusal| {
+        let json = serde_json::to_string(&refusal).unwrap_or_default();
+        Failure::Refused { refusal, json }
+    })?;
+    match terminal.json {
+        true => terminal.print_json(&routed)?,
+        false => terminal.print(&look::routed(&routed, &terminal.out))?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn broken(dir: &Path, errors: &CharterErrors) -> Failure {
+    let message = errors.0.iter().map(|error| look::mistake(error, dir)).collect::<Vec<_>>().join("\n");
+    Failure::Other { message, hints: Vec::new() }
+}

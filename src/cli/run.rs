@@ -1,0 +1,177 @@
+//! `fleetd run`: recipes are started, listed, shown and cancelled; `fleetd recipes` lists what can be started.
+
+use clap::{Args, Subcommand};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::client::Client;
+use super::exit::{Exit, Failure};
+use super::look::{Look, answer, run as look};
+use super::terminal::Terminal;
+use super::wait::{Bound, Progress, Wait, WaitArg, wait};
+use super::{cancel, text};
+use crate::engine::requests::{Pending, RunDetail, RunRequest, RunResult};
+use crate::fleet::ids::RunId;
+use crate::fleet::run::{Run, RunOutcome};
+use crate::fleet::time::Span;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  fleetd recipes
+  fleetd run start bug-hunt --job '{\"parts\": [\"src/a.rs\", \"src/b.rs\"]}' --wait
+  fleetd run start bug-hunt --job @job.json
+  fleetd run show r3 --wait=10m
+  fleetd run cancel r3";
+
+/// What can be done with runs.
+#[derive(Subcommand, Debug)]
+pub enum RunCommand {
+    /// Start a recipe
+    Start(StartArgs),
+    /// List the newest runs
+    List {
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: usize,
+    },
+    /// Show a run with its steps, its questions and its value
+    Show {
+        /// The run
+        #[arg(value_name = "RUN")]
+        run: RunId,
+        #[command(flatten)]
+        wait: WaitArg,
+    },
+    /// End a run; its open turns are cancelled
+    Cancel {
+        /// The run
+        #[arg(value_name = "RUN")]
+        run: RunId,
+    },
+}
+
+/// What `run start` is told.
+#[derive(Args, Debug)]
+pub struct StartArgs {
+    /// The recipe
+    recipe: String,
+    /// Its job as JSON; `@FILE` reads it from a file, `-` from standard input
+    #[arg(long, value_name = "JSON")]
+    job: Option<String>,
+    #[command(flatten)]
+    wait: WaitArg,
+    /// Shorter than the recipe's own, such as 10m
+    #[arg(long, value_name = "TIME", value_parser = Span::parse)]
+    deadline: Option<Span>,
+    /// Idempotency key: started twice with the same key and job, it is one run
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+}
+
+/// Does something with runs.
+pub fn run(terminal: &Terminal, command: RunCommand) -> Result<Exit, Failure> {
+    match command {
+        RunCommand::Start(args) => start(terminal, args),
+        RunCommand::List { limit } => list(terminal, limit),
+        RunCommand::Show { run, wait } => show(terminal, run, wait.bound()),
+        RunCommand::Cancel { run } => cancel::run_of(terminal, run),
+    }
+}
+
+/// Lists the recipes of the charter in force.
+pub fn recipes(terminal: &Terminal) -> Result<Exit, Failure> {
+    let reply = terminal.client()?.get("/v1/recipes", Span(0))?;
+    terminal.show(&reply, || Ok(look::recipes(&reply.read()?, &terminal.out)))?;
+    Ok(Exit::Ok)
+}
+
+fn start(terminal: &Terminal, args: StartArgs) -> Result<Exit, Failure> {
+    let job = match &args.job {
+        Some(word) => {
+            let text = text::of_word(word, "job")?;
+            serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("the job is not JSON: {error}")))?
+        }
+        None => Value::Null,
+    };
+    let request = RunRequest {
+        recipe: args.recipe,
+        job,
+        deadline: args.deadline,
+        wait: None,
+        key: args.key.map(Into::into),
+    };
+    let mut client = terminal.client()?;
+    let reply = client.post("/v1/run", &request, Span(0))?;
+    let id = reply.read::<Run>()?.id;
+    match args.wait.bound() {
+        Some(bound) => await_run(terminal, &mut client, id, bound),
+        None => {
+            terminal.show(&reply, || Ok(id.to_string()))?;
+            if !terminal.json {
+                terminal.talk(&format!("{id} runs; see it with: fleetd run show {id}, wait for it: fleetd run show {id} --wait"));
+            }
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+fn list(terminal: &Terminal, limit: usize) -> Result<Exit, Failure> {
+    #[derive(Deserialize)]
+    struct Runs {
+        runs: Vec<Run>,
+    }
+    let reply = terminal.client()?.get(&format!("/v1/runs?limit={limit}"), Span(0))?;
+    let draw = || {
+        let Runs { runs } = reply.read()?;
+        Ok(look::list(&runs, terminal.now(), &terminal.out))
+    };
+    terminal.show(&reply, draw)?;
+    Ok(Exit::Ok)
+}
+
+fn show(terminal: &Terminal, id: RunId, bound: Option<Bound>) -> Result<Exit, Failure> {
+    let mut client = terminal.client()?;
+    if let Some(bound) = bound {
+        return await_run(terminal, &mut client, id, bound);
+    }
+    let reply = client.get(&format!("/v1/runs/{id}"), Span(0))?;
+    let detail: RunDetail = reply.read()?;
+    let draw = || {
+        let mut out = look::detail(&detail, terminal.now(), &terminal.out);
+        if detail.result.run.outcome.is_some() {
+            out = format!("{out}\n{}", look::value(&detail.result.value));
+        }
+        Ok(out)
+    };
+    terminal.show(&reply, draw)?;
+    Ok(Exit::Ok)
+}
+
+/// Waits for a run and prints its value.
+fn await_run(terminal: &Terminal, client: &mut Client, id: RunId, bound: Bound) -> Result<Exit, Failure> {
+    let goes_on = format!("{id} goes on; see it with: fleetd run show {id}; end it: fleetd cancel {id}");
+    let progress = |client: &Client, _: &Look| {
+        let run = client.get(&format!("/v1/runs/{id}"), Span(0)).ok()?.read::<RunDetail>().ok()?.result.run;
+        let text = run.progress.unwrap_or_else(|| format!("{id} {}", run.recipe));
+        Some(Progress { parts: Some((run.settled, run.sent)), text })
+    };
+    let path = format!("/v1/runs/{id}/wait");
+    let reply = wait(terminal, client, &Wait { path, bound, goes_on, progress: &progress })?;
+    if reply.is_open() {
+        let open: Pending = reply.read()?;
+        if terminal.json {
+            terminal.print(&reply.body)?;
+        }
+        terminal.talk(&answer::pending(&open, &terminal.err));
+        return Ok(Exit::Pending);
+    }
+    let result: RunResult = reply.read()?;
+    terminal.show(&reply, || Ok(look::value(&result.value)))?;
+    if !terminal.json {
+        terminal.talk(&look::line(&result.run, None, &terminal.err));
+    }
+    Ok(match result.run.outcome {
+        Some(RunOutcome::Done) => Exit::Ok,
+        _ => Exit::Failed,
+    })
+}

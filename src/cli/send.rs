@@ -1,0 +1,148 @@
+//! `fleetd send`: a message to a worker, a role or the rubrics, and the reply. The text of the reply goes to standard
+//! output as it is, everything about it to standard error.
+
+use clap::{Args, ValueEnum};
+
+use super::client::Client;
+use super::exit::{Exit, Failure};
+use super::look::{Look, answer, safe};
+use super::terminal::Terminal;
+use super::text;
+use super::wait::{Bound, Progress, Wait, WaitArg, wait};
+use crate::engine::requests::{Pending, SendRequest, Trace};
+use crate::fleet::envelope::Envelope;
+use crate::fleet::ids::TurnId;
+use crate::fleet::time::Span;
+use crate::fleet::turn::Priority;
+use crate::fleet::view::TurnView;
+
+/// How long a send waits when nothing is said.
+const WAIT: Span = Span::minutes(10);
+
+pub const EXAMPLES: &str = "\
+Examples:
+  fleetd send w-local 'Count the words of README.md'
+  git diff | fleetd send reviewer -
+  fleetd send auto --kind bulk --no-wait 'Sort these names: …'
+  fleetd send w-local-2 --priority now --deadline 2m 'Stop and tell me where you are'";
+
+/// What `send` is told.
+#[derive(Args, Debug)]
+pub struct SendArgs {
+    /// A role, a worker, or `auto` for the rubrics
+    to: String,
+    /// What the worker is asked to do; `-` reads it from standard input
+    #[arg(required = true, value_name = "PROMPT")]
+    prompt: Vec<String>,
+    #[command(flatten)]
+    wait: WaitArg,
+    /// Only put it in the queue; the reply waits in your mailbox (fleetd poll)
+    #[arg(long, conflicts_with = "wait")]
+    no_wait: bool,
+    /// A free word for the rubrics
+    #[arg(long, value_name = "WORD")]
+    kind: Option<String>,
+    /// From acceptance to settlement, such as 8m
+    #[arg(long, value_name = "TIME", value_parser = Span::parse)]
+    deadline: Option<Span>,
+    /// Idempotency key: sent twice with the same key and body, it is one turn
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// `now` goes before everything that waits at the same address
+    #[arg(long, value_enum, default_value_t)]
+    priority: Rank,
+    /// Collect the reply once it is printed, so that it does not wait in your mailbox
+    #[arg(long, conflicts_with = "no_wait")]
+    ack: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Rank {
+    #[default]
+    Normal,
+    Now,
+}
+
+/// Sends, and waits for the reply unless told otherwise.
+pub fn run(terminal: &Terminal, args: SendArgs) -> Result<Exit, Failure> {
+    let request = SendRequest {
+        to: Some(args.to),
+        prompt: text::of_words(&args.prompt, "prompt")?,
+        kind: args.kind,
+        priority: match args.priority {
+            Rank::Normal => Priority::Normal,
+            Rank::Now => Priority::Now,
+        },
+        deadline: args.deadline,
+        key: args.key.map(Into::into),
+        ..SendRequest::default()
+    };
+    let mut client = terminal.client()?;
+    // First accepted, then waited for: so its id is known whatever happens to the wait.
+    let reply = client.post("/v1/send", &request, Span(0)).map_err(unsure)?;
+    let turn: TurnView = reply.read()?;
+    if args.no_wait {
+        let id = turn.turn.id;
+        terminal.show(&reply, || Ok(id.to_string()))?;
+        if !terminal.json {
+            terminal.talk(&answer::accepted(&turn, &terminal.err));
+        }
+        return Ok(Exit::Ok);
+    }
+    let bound = args.wait.bound().unwrap_or(Bound::Span(WAIT));
+    await_turn(terminal, &mut client, turn.turn.id, bound, args.ack)
+}
+
+/// Waits for a turn and prints what came of it.
+pub fn await_turn(
+    terminal: &Terminal,
+    client: &mut Client,
+    id: TurnId,
+    bound: Bound,
+    ack: bool,
+) -> Result<Exit, Failure> {
+    let goes_on = format!("{id} goes on; see it with: fleetd trace {id}; its reply: fleetd poll; end it: fleetd cancel {id}");
+    let progress = |client: &Client, _: &Look| {
+        let trace: Trace = client.get(&format!("/v1/turns/{id}"), Span(0)).ok()?.read().ok()?;
+        let mut text = format!("{id} {}", super::look::timeline::word(trace.turn.turn.state));
+        if let Some(waits) = &trace.turn.waits {
+            text += &format!(": {}", safe(waits));
+        } else if let Some(worker) = &trace.turn.turn.worker {
+            text += &format!(": {worker}");
+        }
+        Some(Progress { parts: None, text })
+    };
+    let path = format!("/v1/turns/{id}/wait");
+    let reply = wait(terminal, client, &Wait { path, bound, goes_on, progress: &progress })?;
+    if reply.is_open() {
+        let open: Pending = reply.read()?;
+        if terminal.json {
+            terminal.print(&reply.body)?;
+        }
+        terminal.talk(&answer::pending(&open, &terminal.err));
+        return Ok(Exit::Pending);
+    }
+    let envelope: Envelope = reply.read()?;
+    match terminal.json {
+        true => terminal.print(&reply.body)?,
+        false => {
+            let text = if terminal.out.terminal { safe(&envelope.text) } else { (&*envelope.text).into() };
+            terminal.print(&text)?;
+            terminal.talk(&answer::envelope(&envelope, &terminal.err));
+        }
+    }
+    if let (true, Some(message)) = (ack, envelope.message) {
+        super::ack::collect(client, &[message])?;
+    }
+    Ok(if envelope.ok { Exit::Ok } else { Exit::Failed })
+}
+
+/// Adds to a Ctrl-C before the answer that nobody knows whether it was accepted.
+fn unsure(failure: Failure) -> Failure {
+    match failure {
+        Failure::Interrupted { .. } => Failure::Interrupted {
+            goes_on: Some("it may have been accepted: fleetd status; with --key a second send is the same turn".into()),
+        },
+        failure => failure,
+    }
+}

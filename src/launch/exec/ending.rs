@@ -1,0 +1,84 @@
+//! Watching a process that is not ours to wait for, and ending a pane-exec with its tree from outside.
+//!
+//! Asked nicely first, since only pane-exec sees its whole tree and writes the record. What it can no longer do is
+//! done here. Which turn that is for is unknown here.
+
+use std::collections::HashSet;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::super::env::root_mark;
+use super::super::process::{ProcessId, descendants, marked_with};
+
+/// How long pane-exec has after TERM: it needs less than 0.4 s for its tree, and the record goes to the disk.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the dead may take to be gone.
+const GIVE_UP: Duration = Duration::from_secs(5);
+/// How often it is looked where the kernel cannot tell.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Returns when this very process runs no more.
+pub(super) async fn gone(process: ProcessId) {
+    let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
+    let descriptor = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::NONBLOCK).ok());
+    let watched = descriptor.and_then(watch);
+    // Compared after it was opened: what the descriptor names cannot change any more.
+    if !process.is_alive() {
+        return;
+    }
+    if let Some(watched) = watched
+        && watched.readable().await.is_ok()
+    {
+        return;
+    }
+    while process.is_alive() {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+#[expect(deprecated, reason = "its successor is an unsafe function; for an OwnedFd, which is what is given here, this one is sound")]
+fn watch(descriptor: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(descriptor, Interest::READABLE).ok()
+}
+
+/// Ends a pane-exec and all below it.
+pub(super) async fn end(root: ProcessId) {
+    if let Err(error) = root.signal(Signal::TERM) {
+        tracing::warn!(pid = root.pid, %error, "a pane-exec cannot be told to end");
+    }
+    if tokio::time::timeout(PATIENCE, gone(root)).await.is_err() {
+        tracing::warn!(pid = root.pid, "a pane-exec did not end by itself and is killed");
+        drop(tokio::task::spawn_blocking(move || kill(root)).await);
+    }
+}
+
+/// Kills a pane-exec and whatever comes from it, also what has left its tree. Returns once nothing is left, or
+/// nothing more can be done.
+#[expect(clippy::disallowed_methods, reason = "the dead of another process tell nobody; the thread is one for blocking")]
+pub(super) fn kill(root: ProcessId) {
+    // Looked for before anybody is killed: an orphan is found by its mark alone, and one may have changed that.
+    let mut known: HashSet<ProcessId> = HashSet::from([root]);
+    if root.is_alive() {
+        known.extend(descendants(root.pid));
+    }
+    let end = Instant::now() + GIVE_UP;
+    while Instant::now() < end {
+        known.extend(marked_with(&root_mark(root)));
+        let below: Vec<ProcessId> =
+            known.iter().filter(|process| process.is_alive()).flat_map(|process| descendants(process.pid)).collect();
+        known.extend(below);
+        let alive: Vec<&ProcessId> = known.iter().filter(|process| process.is_alive()).collect();
+        if alive.is_empty() {
+            return;
+        }
+        for process in alive {
+            drop(process.signal(Signal::KILL));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    tracing::error!(pid = root.pid, "processes of a killed pane-exec are still there");
+}

@@ -1,0 +1,492 @@
+//! The launcher of `exec` workers against real processes: what it reports, also when it comes back in the middle.
+//!
+//! The launcher runs in the test; only pane-exec is the real program. Dropping its task is the daemon's death.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use fleetd::engine::ports::{Boxed, Journal, JournalError, Launchers};
+use fleetd::fleet::caller::Sender;
+use fleetd::fleet::envelope::{Envelope, Exit, Finish};
+use fleetd::fleet::ids::{RunId, TurnId};
+use fleetd::fleet::input::{Sighting, WorkEffect};
+use fleetd::fleet::record::{Event, Record, Saved};
+use fleetd::fleet::run::{FinishedStep, Run, Step};
+use fleetd::fleet::team::{Address, Profile};
+use fleetd::fleet::time::{Span, Time};
+use fleetd::fleet::turn::{Outcome, Priority, Turn, TurnState};
+use fleetd::fleet::worker::{Worker, WorkerState};
+use fleetd::launch::exec::{Exec, Options};
+use fleetd::launch::process::{ProcessId, marked_with};
+use fleetd::launch::turn_dir::{Claim, Started, TEXT_LIMIT, TurnDir};
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// Longer than anything here takes; only a hang reaches it.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A store that knows the prompts, and which turns have ended.
+#[derive(Default)]
+struct Prompts(Mutex<BTreeMap<TurnId, (Arc<str>, TurnState)>>);
+
+fn answer<T: Send + 'static>(value: T) -> Boxed<Result<T, JournalError>> {
+    Box::pin(async { Ok(value) })
+}
+
+impl Journal for Prompts {
+    fn commit(&self, _: Vec<Record>) -> Boxed<Result<(), JournalError>> {
+        answer(())
+    }
+    fn load(&self) -> Boxed<Result<Saved, JournalError>> {
+        unimplemented!("launchers do not load")
+    }
+    fn prompt(&self, turn: TurnId) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
+        answer(self.0.lock().unwrap().get(&turn).map(|(prompt, _)| prompt.clone()))
+    }
+    fn envelope(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
+        answer(None)
+    }
+    fn turn(&self, turn: TurnId) -> Boxed<Result<Option<Turn>, JournalError>> {
+        let known = self.0.lock().unwrap().get(&turn).map(|(_, state)| *state);
+        answer(known.map(|state| Turn { state, ..turn_of(turn.0) }))
+    }
+    fn run(&self, _: RunId) -> Boxed<Result<Option<Run>, JournalError>> {
+        answer(None)
+    }
+    fn runs(&self, _: usize) -> Boxed<Result<Vec<Run>, JournalError>> {
+        answer(Vec::new())
+    }
+    fn job(&self, _: RunId) -> Boxed<Result<Option<Arc<Value>>, JournalError>> {
+        answer(None)
+    }
+    fn run_value(&self, _: RunId) -> Boxed<Result<Option<Arc<Value>>, JournalError>> {
+        answer(None)
+    }
+    fn finished_steps(&self, _: RunId) -> Boxed<Result<Vec<FinishedStep>, JournalError>> {
+        answer(Vec::new())
+    }
+    fn steps(&self, _: RunId) -> Boxed<Result<Vec<Step>, JournalError>> {
+        answer(Vec::new())
+    }
+    fn events(&self, _: TurnId) -> Boxed<Result<Vec<Event>, JournalError>> {
+        answer(Vec::new())
+    }
+    fn save_sources(&self, _: String, _: Arc<str>) -> Boxed<Result<(), JournalError>> {
+        answer(())
+    }
+    fn sources(&self, _: String) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
+        answer(None)
+    }
+    fn prune(&self, _: Time) -> Boxed<Result<u64, JournalError>> {
+        answer(0)
+    }
+}
+
+/// A place with a store, in which one daemon's launcher after the other can live.
+struct House {
+    place: TempDir,
+    prompts: Arc<Prompts>,
+    executables: Vec<String>,
+}
+
+struct Life {
+    exec: Exec,
+    task: JoinHandle<()>,
+    seen: mpsc::Receiver<Sighting>,
+}
+
+impl House {
+    fn new() -> Self {
+        let house = Self { place: TempDir::new().unwrap(), prompts: Arc::default(), executables: Vec::new() };
+        fs::create_dir(house.turns()).unwrap();
+        house
+    }
+
+    fn turns(&self) -> PathBuf {
+        self.place.path().join("turns")
+    }
+
+    fn dir(&self, turn: u64) -> TurnDir {
+        TurnDir::new(self.turns().join(TurnId(turn).to_string()))
+    }
+
+    fn live(&self) -> Life {
+        let (sightings, seen) = mpsc::channel(64);
+        let options = Options {
+            turns: self.turns(),
+            executables: self.executables.clone(),
+            journal: self.prompts.clone(),
+            sightings,
+        };
+        let (exec, task) = Exec::with_program(options, env!("CARGO_BIN_EXE_fleetd").into());
+        Life { exec, task: tokio::spawn(task), seen }
+    }
+
+    fn turn(&self, id: u64, prompt: &str) -> Arc<Turn> {
+        self.prompts.0.lock().unwrap().insert(TurnId(id), (prompt.into(), TurnState::Handed));
+        Arc::new(turn_of(id))
+    }
+
+    fn worker(&self, command: &[&str]) -> Worker {
+        let profile = Profile {
+            name: "p".into(),
+            about: None,
+            launcher: "exec".into(),
+            command: command.iter().map(|word| word.to_string()).collect(),
+            cwd: None,
+            env: BTreeMap::from([("PLACE".into(), self.place.path().to_string_lossy().into_owned())]),
+            timeout: None,
+            idle_ttl: None,
+        };
+        Worker {
+            name: "w-1".into(),
+            role: "w".into(),
+            profile: Arc::new(profile),
+            generation: 1,
+            state: WorkerState::Busy,
+            since: Time(0),
+            turn: Some(TurnId(1)),
+            elastic: true,
+            process: None,
+            turns: 0,
+        }
+    }
+
+    fn sh(&self, script: &str) -> Arc<Worker> {
+        Arc::new(self.worker(&["sh", "-c", script]))
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    async fn wait_for(&self, name: &str) {
+        until(|| self.file(name).exists().then_some(())).await;
+    }
+
+    fn nothing_is_left(&self) {
+        let marked = marked_with(&format!("PLACE={}", self.place.path().display()));
+        let alive: Vec<ProcessId> = marked.into_iter().filter(|process| process.is_alive()).collect();
+        assert_eq!(alive, [], "processes still run");
+    }
+}
+
+impl Life {
+    fn order(&self, order: WorkEffect) {
+        self.exec.carry_out(order);
+    }
+
+    fn hand(&self, worker: &Arc<Worker>, turn: &Arc<Turn>) {
+        self.order(WorkEffect::Hand(worker.clone(), turn.clone()));
+    }
+
+    async fn next(&mut self) -> Sighting {
+        tokio::time::timeout(LONG, self.seen.recv()).await.expect("it was seen in time").expect("the launcher lives")
+    }
+
+    async fn taken(&mut self) -> ProcessId {
+        match self.next().await {
+            Sighting::Taken { process: Some(process), .. } => {
+                ProcessId { pid: process.pid.try_into().unwrap(), start_time: process.start }
+            }
+            other => panic!("not taken: {other:?}"),
+        }
+    }
+
+    async fn finished(&mut self) -> Finish {
+        loop {
+            match self.next().await {
+                Sighting::Finished { finish, idle: true, .. } => return *finish,
+                Sighting::Taken { .. } => {}
+                other => panic!("not finished: {other:?}"),
+            }
+        }
+    }
+
+    /// The daemon is killed: nothing of its launcher runs on.
+    async fn die(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+}
+
+fn turn_of(id: u64) -> Turn {
+    Turn {
+        id: TurnId(id),
+        sender: Sender::Operator,
+        to: Address::Role("w".into()),
+        because: None,
+        kind: None,
+        priority: Priority::default(),
+        prompt_bytes: 0,
+        prompt_of: TurnId(id),
+        key: None,
+        accepted: Time(0),
+        deadline: None,
+        timeout: None,
+        retry_of: None,
+        step: None,
+        generation: 1,
+        state: TurnState::Handed,
+        receipt: Vec::new(),
+        worker: Some("w-1".into()),
+        questions: Vec::new(),
+        outcome: None,
+        why: None,
+        message: None,
+    }
+}
+
+async fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    tokio::time::timeout(LONG, async {
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await
+    .expect("it came in time")
+}
+
+#[tokio::test]
+async fn a_turn_is_run_with_its_prompt_and_only_the_listed_environment() {
+    let house = House::new();
+    let mut life = house.live();
+    let script = "cat; echo; env | cut -d= -f1 | sort; echo \"$FLEET_TURN $FLEET_FROM $FLEET_WORKER\"; echo bad >&2";
+    life.hand(&house.sh(script), &house.turn(1, "the prompt"));
+    let process = life.taken().await;
+    let finish = life.finished().await;
+    assert_eq!((finish.outcome, finish.exit), (Outcome::Replied, Some(Exit::Code(0))), "{:?}", finish.why);
+    assert_eq!(finish.stderr.as_deref(), Some("bad\n"));
+    assert!(!process.is_alive());
+    let mut lines = finish.text.lines();
+    assert_eq!(lines.next(), Some("the prompt"));
+    let allowed = |name: &str| {
+        let listed = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TZ", "TMPDIR", "PLACE"];
+        let ours = ["FLEET_TURN", "FLEET_FROM", "FLEET_WORKER", "FLEET_ROOT", "PWD", "OLDPWD", "SHLVL", "_"];
+        listed.contains(&name) || ours.contains(&name) || name.starts_with("LC_")
+    };
+    let (names, last): (Vec<&str>, Vec<&str>) = lines.partition(|line| !line.contains(' '));
+    assert!(names.contains(&"FLEET_ROOT"), "{names:?}");
+    assert_eq!(names.into_iter().filter(|name| !allowed(name)).collect::<Vec<_>>(), Vec::<&str>::new());
+    assert_eq!(last, ["t1 operator w-1"]);
+    life.order(WorkEffect::Forget(TurnId(1)));
+    until(|| (!house.dir(1).path().exists()).then_some(())).await;
+    house.nothing_is_left();
+}
+
+#[tokio::test]
+async fn an_exit_code_is_a_failure_that_keeps_its_text() {
+    let house = House::new();
+    let mut life = house.live();
+    life.hand(&house.sh("echo half; exit 3"), &house.turn(1, ""));
+    let finish = life.finished().await;
+    assert_eq!((finish.outcome, finish.why.as_deref(), &*finish.text), (Outcome::Failed, Some("exit 3"), "half\n"));
+}
+
+#[tokio::test]
+async fn a_timeout_is_the_profiles_and_counts_from_the_start() {
+    let house = House::new();
+    let mut life = house.live();
+    let mut worker = house.worker(&["sh", "-c", "echo early; sleep 600"]);
+    worker.profile = Arc::new(Profile { timeout: Some(Span(300)), ..(*worker.profile).clone() });
+    life.hand(&Arc::new(worker), &house.turn(1, ""));
+    let finish = life.finished().await;
+    assert_eq!((finish.outcome, &*finish.text), (Outcome::TimedOut, "early\n"));
+    assert!(finish.why.unwrap().contains("timeout of 300ms"));
+    house.nothing_is_left();
+}
+
+#[tokio::test]
+async fn a_long_text_is_cut_and_its_file_named() {
+    let house = House::new();
+    let mut life = house.live();
+    life.hand(&house.sh("head -c 2000000 /dev/zero | tr '\\0' x"), &house.turn(1, ""));
+    let finish = life.finished().await;
+    let truncated = finish.truncated.expect("it was cut");
+    assert_eq!((finish.text.len(), truncated.bytes), (TEXT_LIMIT, 2_000_000));
+    assert_eq!(fs::metadata(truncated.path).unwrap().len(), 2_000_000);
+}
+
+#[tokio::test]
+async fn what_cannot_be_started_says_why() {
+    let mut house = House::new();
+    house.executables = vec!["true".into()];
+    let mut life = house.live();
+    life.hand(&house.sh("echo no > \"$PLACE/ran\""), &house.turn(1, ""));
+    let finish = life.finished().await;
+    assert_eq!(finish.outcome, Outcome::Failed);
+    let why = finish.why.unwrap();
+    assert_eq!(why, "not started: profile p starts sh, and [launch] executables allows only: true");
+    life.hand(&Arc::new(house.worker(&["true"])), &house.turn(2, ""));
+    assert_eq!(life.finished().await.outcome, Outcome::Replied);
+    house.executables.clear();
+    let mut life = house.live();
+    life.hand(&Arc::new(house.worker(&["no-such-prog"])), &house.turn(3, ""));
+    let finish = life.finished().await;
+    assert!(finish.why.as_deref().unwrap().starts_with("not started: cannot start no-such-prog: no directory of PATH has it"));
+    assert!(!house.file("ran").exists());
+}
+
+#[tokio::test]
+async fn handing_again_runs_nothing_again() {
+    let house = House::new();
+    let mut life = house.live();
+    let (worker, turn) = (house.sh("echo ran >> \"$PLACE/log\"; echo out"), house.turn(1, ""));
+    for _ in 0..3 {
+        life.hand(&worker, &turn);
+    }
+    assert_eq!(life.finished().await.outcome, Outcome::Replied);
+    life.hand(&worker, &turn);
+    assert_eq!(&*life.finished().await.text, "out\n");
+    life.die().await;
+    let mut life = house.live();
+    life.hand(&worker, &turn);
+    assert_eq!(&*life.finished().await.text, "out\n");
+    assert_eq!(fs::read_to_string(house.file("log")).unwrap(), "ran\n");
+}
+
+#[tokio::test]
+async fn a_daemon_that_comes_back_adopts_what_runs() {
+    let house = House::new();
+    let mut life = house.live();
+    let script = "echo up > \"$PLACE/up\"; while ! [ -e \"$PLACE/go\" ]; do sleep 0.02; done; echo done";
+    let (worker, turn) = (house.sh(script), house.turn(1, ""));
+    life.hand(&worker, &turn);
+    let process = life.taken().await;
+    house.wait_for("up").await;
+    life.die().await;
+    let mut life = house.live();
+    life.hand(&worker, &turn);
+    assert_eq!(life.taken().await, process);
+    fs::write(house.file("go"), "").unwrap();
+    let finish = life.finished().await;
+    assert_eq!((finish.outcome, &*finish.text), (Outcome::Replied, "done\n"));
+    house.nothing_is_left();
+}
+
+#[tokio::test]
+async fn what_ended_while_nobody_watched_is_reported() {
+    let house = House::new();
+    let mut life = house.live();
+    let (worker, turn) = (house.sh("echo done; exit 5"), house.turn(1, ""));
+    life.hand(&worker, &turn);
+    life.taken().await;
+    life.die().await;
+    until(|| house.dir(1).exit().unwrap()).await;
+    let mut life = house.live();
+    life.hand(&worker, &turn);
+    assert_eq!(life.finished().await.why.as_deref(), Some("exit 5"));
+}
+
+#[tokio::test]
+async fn a_killed_pane_exec_is_unknown_and_its_orphans_are_ended() {
+    let house = House::new();
+    let mut life = house.live();
+    let script = "(setsid sleep 600 &); echo half; echo up > \"$PLACE/up\"; exec sleep 600";
+    life.hand(&house.sh(script), &house.turn(1, ""));
+    let process = life.taken().await;
+    house.wait_for("up").await;
+    assert!(process.signal(Signal::KILL).unwrap());
+    let finish = life.finished().await;
+    assert_eq!((finish.outcome, &*finish.text), (Outcome::Unknown, "half\n"));
+    house.nothing_is_left();
+    // It is never run again by itself.
+    life.hand(&house.sh(script), &house.turn(1, ""));
+    assert_eq!(life.finished().await.outcome, Outcome::Unknown);
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_the_whole_tree_also_after_a_restart() {
+    for adopted in [false, true] {
+        let house = House::new();
+        let mut life = house.live();
+        let script = "trap '' TERM; (setsid sh -c 'trap \"\" TERM; sleep 600' &); echo up > \"$PLACE/up\"; while :; do sleep 1; done";
+        let (worker, turn) = (house.sh(script), house.turn(1, ""));
+        life.hand(&worker, &turn);
+        life.taken().await;
+        house.wait_for("up").await;
+        if adopted {
+            life.die().await;
+            life = house.live();
+        }
+        life.order(WorkEffect::Interrupt(worker, turn.id));
+        assert_eq!(life.finished().await.outcome, Outcome::Lost);
+        house.nothing_is_left();
+    }
+}
+
+#[tokio::test]
+async fn a_pane_exec_that_does_not_obey_is_killed_from_outside() {
+    let house = House::new();
+    let mut life = house.live();
+    let (worker, turn) = (house.sh("(setsid sleep 600 &); echo up > \"$PLACE/up\"; sleep 600"), house.turn(1, ""));
+    life.hand(&worker, &turn);
+    let process = life.taken().await;
+    house.wait_for("up").await;
+    assert!(process.signal(Signal::STOP).unwrap());
+    life.order(WorkEffect::Interrupt(worker, turn.id));
+    assert_eq!(life.finished().await.outcome, Outcome::Unknown);
+    house.nothing_is_left();
+}
+
+#[tokio::test]
+async fn an_interrupt_before_the_start_keeps_it_from_running_ever() {
+    let house = House::new();
+    let mut life = house.live();
+    let (worker, turn) = (house.sh("echo ran > \"$PLACE/ran\""), house.turn(1, ""));
+    house.dir(1).create().unwrap();
+    life.order(WorkEffect::Interrupt(worker, turn.id));
+    life.finished().await;
+    let late = Started::by(ProcessId::current().unwrap());
+    assert_eq!(house.dir(1).claim(&late).unwrap(), Claim::Lost);
+    assert!(!house.file("ran").exists());
+}
+
+#[tokio::test]
+async fn a_stopped_worker_is_gone_after_its_tree() {
+    let house = House::new();
+    let mut life = house.live();
+    let (worker, turn) = (house.sh("echo up > \"$PLACE/up\"; sleep 600"), house.turn(1, ""));
+    life.hand(&worker, &turn);
+    house.wait_for("up").await;
+    life.order(WorkEffect::Stop(worker.clone()));
+    life.finished().await;
+    house.nothing_is_left();
+    assert!(matches!(life.next().await, Sighting::Gone { worker: name, .. } if name == worker.name));
+    let idle = Arc::new(Worker { turn: None, ..(*worker).clone() });
+    life.order(WorkEffect::Start(idle.clone()));
+    assert!(matches!(life.next().await, Sighting::Up { .. }));
+    life.order(WorkEffect::Stop(idle));
+    assert!(matches!(life.next().await, Sighting::Gone { .. }));
+}
+
+#[tokio::test]
+async fn leftovers_of_ended_turns_go_at_the_next_start_and_no_others() {
+    let house = House::new();
+    house.turn(1, "");
+    house.turn(2, "");
+    house.prompts.0.lock().unwrap().insert(TurnId(2), ("".into(), TurnState::Collected));
+    for turn in [1, 2, 3] {
+        house.dir(turn).create().unwrap();
+    }
+    let half = house.turns().join(format!("{}t9", TurnDir::REMOVED));
+    fs::create_dir(&half).unwrap();
+    fs::create_dir(house.turns().join("mine")).unwrap();
+    let _life = house.live();
+    let left = || {
+        let entries = fs::read_dir(house.turns()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    until(|| (left() == ["mine", "t1"]).then_some(())).await;
+}
