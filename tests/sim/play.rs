@@ -1,7 +1,10 @@
 //! Plays schedules: one, many on two threads, and, when one fails, the shortest that fails in the same way.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::drain::drain;
 use super::schedule::Schedule;
@@ -49,39 +52,38 @@ fn play_in(world: &mut World, schedule: &Schedule) -> Result<(), Broken> {
     })
 }
 
-/// Plays the schedules of many seeds on two threads; returns all steps taken, or the first failure, made short.
-pub fn play_many(seeds: std::ops::Range<u64>, plant: Plant) -> Result<u64, Box<Failure>> {
-    let (next, steps, stop) = (AtomicU64::new(seeds.start), AtomicU64::new(0), AtomicBool::new(false));
+/// Plays the schedules of many seeds on two threads; returns all steps taken, or the first failure of each of at most
+/// so many rules, made short.
+pub fn play_many(seeds: Range<u64>, plant: Plant, rules: usize) -> Result<u64, Vec<Failure>> {
+    let (next, steps) = (AtomicU64::new(seeds.start), AtomicU64::new(0));
+    let failed: Mutex<BTreeMap<&'static str, (u64, Broken)>> = Mutex::new(BTreeMap::new());
+    let found = || failed.lock().expect("a thread that plays catches every panic");
     let work = || {
-        while !stop.load(Ordering::Relaxed) {
+        loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
+            if seed >= seeds.end || found().len() >= rules {
                 break;
             }
             match play(&Schedule::new(seed), plant) {
                 Ok(n) => drop(steps.fetch_add(n, Ordering::Relaxed)),
-                Err(broken) => {
-                    stop.store(true, Ordering::Relaxed);
-                    return Some((seed, broken));
-                }
+                Err(broken) => drop(found().entry(broken.rule).or_insert((seed, broken))),
             }
         }
-        None
     };
-    let failed = std::thread::scope(|scope| {
-        let other = scope.spawn(work);
-        let mine = work();
-        let other = other.join().expect("a thread that plays catches every panic");
-        [mine, other].into_iter().flatten().min_by_key(|(seed, _)| *seed)
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        work();
     });
-    match failed {
-        None => Ok(steps.into_inner()),
-        Some((seed, broken)) => Err(Box::new(shortest(&Schedule::new(seed), plant, broken))),
+    let failed = std::mem::take(&mut *found());
+    if failed.is_empty() {
+        return Ok(steps.into_inner());
     }
+    let shorten = |(seed, broken)| shortest(&Schedule::new(seed), plant, broken);
+    Err(failed.into_values().map(shorten).collect())
 }
 
 /// Leaves out every event that the failure does not need, then tells the story of the rest.
-pub fn shortest(schedule: &Schedule, plant: Plant, broken: Broken) -> Failure {
+fn shortest(schedule: &Schedule, plant: Plant, broken: Broken) -> Failure {
     let fails = |ops: &[_]| {
         let shorter = Schedule { ops: ops.to_vec(), ..schedule.clone() };
         play(&shorter, plant).err().filter(|other| other.rule == broken.rule)

@@ -10,7 +10,7 @@ use fleetd::fleet::record::Record;
 use fleetd::fleet::time::Time;
 use fleetd::fleet::{Fleet, Limits};
 
-use super::callers::{Callers, call_of};
+use super::callers::{Callers, action_of, call_of};
 use super::charter::{limits, team};
 use super::host::Host;
 use super::journal::Journal;
@@ -101,10 +101,14 @@ impl World {
             self.feed(Input::Call { ticket, caller, call })?;
         }
         match op {
+            Op::Act { pick, what } => {
+                if let Some(action) = action_of(pick, what, &self.fleet, &self.journal) {
+                    self.feed(Input::Act(action))?;
+                }
+            }
             Op::Leave { pick } => {
                 let waits: Vec<_> = self.callers.open.keys().copied().collect();
                 if let Some(ticket) = pick_of(&waits, pick) {
-                    self.callers.open.remove(&ticket);
                     self.feed(Input::Leave(ticket))?;
                 }
             }
@@ -201,8 +205,9 @@ impl World {
     /// Time passes: either the engine wakes for each timer, or the machine slept and wakes once.
     pub fn advance(&mut self, ms: u64) -> Done {
         if ms > 300_000 {
-            // No sighting is ever as late as this.
-            while !self.host.sightings.is_empty() {
+            // No order and no sighting is ever as late as this.
+            while self.carry_one(0) || !self.host.sightings.is_empty() {
+                self.faults()?;
                 self.deliver(0, Delivery::Once)?;
             }
         }
@@ -283,6 +288,7 @@ impl World {
         if !matches!(self.plant, Plant::EarlyAnswer) {
             self.answer(&steps)?;
         }
+        self.forget_who_left(&inputs);
         self.nobody_is_forgotten()
     }
 
@@ -302,6 +308,7 @@ impl World {
             match effect {
                 Effect::Work(order) => self.host.take(order),
                 Effect::Run(order) => self.runs.take(order, &self.journal),
+                Effect::Event(_) => {}
             }
         }
         self.faults()
@@ -315,11 +322,20 @@ impl World {
         Ok(())
     }
 
+    /// Who went away hears nothing more.
+    fn forget_who_left(&mut self, inputs: &[Input]) {
+        for input in inputs {
+            if let Input::Leave(ticket) = input {
+                self.callers.leave(*ticket);
+            }
+        }
+    }
+
     fn fall_back(&mut self, before: Fleet, inputs: Vec<Input>) -> Done {
         if !matches!(self.plant, Plant::NoFallBack) {
             self.fleet = before;
         }
-        for input in inputs {
+        for input in inputs.clone() {
             match &input {
                 Input::Call { ticket, .. } => {
                     let ticket = *ticket;
@@ -332,6 +348,7 @@ impl World {
                 _ => self.unstored.push_back(input),
             }
         }
+        self.forget_who_left(&inputs);
         Ok(())
     }
 
@@ -395,7 +412,7 @@ impl World {
                 }
             )*};
         }
-        same!(next turns workers messages questions runs steps keys notes);
+        same!(next turns workers messages questions runs steps keys notes parked);
         Ok(())
     }
 
@@ -414,7 +431,6 @@ impl World {
     pub fn open_runs(&self) -> Vec<RunId> {
         self.fleet.runs().filter(|run| run.outcome.is_none()).map(|run| run.id).collect()
     }
-
 }
 
 fn pick_of<T: Clone>(items: &[T], pick: u8) -> Option<T> {
