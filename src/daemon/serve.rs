@@ -144,6 +144,11 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     tasks.spawn("charter-watchdog", charter_tasks.watchdog);
     tasks.spawn("prune", super::couriers::prune(handle.clone(), settings.retention, PRUNE));
 
+    // Nobody is answered before the fleet goes by the charter that is in force.
+    let charter = handle.policy().status();
+    if !charter.files.is_empty() {
+        handle.in_force(charter.generation.number).await;
+    }
     let stop = CancellationToken::new();
     let listen = listener.local();
     state.announce(&listen.to_string())?;

@@ -35,7 +35,7 @@ impl Fleet {
         if question.answer.is_some() {
             return cx.answer(ticket, Ok(Answer::Answered(question)));
         }
-        self.wait(ticket, Subject::Question(question.id), None, until);
+        self.wait(ticket, Subject::Question(question.id), None, until, None);
     }
 
     fn open_question(
@@ -62,8 +62,11 @@ impl Fleet {
             Sender::Run(run) => self.runs.get(&run).map_or(Sender::Operator, |run| run.owner),
             sender => sender,
         };
+        // Who asks inside a turn has its text: that is a proof as good as the launcher's.
+        self.seen_taken(cx, name, id, None);
         let question = self.put_new_question(cx, Asker::Turn(id), to, text);
-        let mut turn = (*turn).clone();
+        let Some(turn) = self.turns.get(&id) else { return Ok(question) };
+        let mut turn = (**turn).clone();
         turn.questions.push(question.id);
         turn.enter(TurnState::Asking, cx.now, Some(format!("question {}", question.id)));
         let sender = turn.sender;

@@ -69,11 +69,11 @@ impl Fleet {
             Call::Stop { worker, kill } => self.stop(cx, &worker, kill, sender),
             Call::StartRun(run) => self.start_run(cx, sender, run),
             Call::WaitTurn { turn, until } => {
-                self.wait_turn(cx, ticket, turn, until);
+                self.wait_turn(cx, ticket, sender, turn, until);
                 return None;
             }
             Call::WaitRun { run, until } => {
-                self.wait_run(cx, ticket, run, until);
+                self.wait_run(cx, ticket, sender, run, until);
                 return None;
             }
             Call::Poll { after, limit, until } => {

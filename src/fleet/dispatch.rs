@@ -9,9 +9,14 @@ use super::record::{Event, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::state::{Cx, Fleet};
 use super::team::{Address, Team};
+use super::time::{Span, Time};
 use super::turn::TurnState;
 use super::waits::Subject;
 use super::worker::{Worker, WorkerState};
+
+/// How long the name of a worker that is gone is not given to another: what is still reported of the old one must not
+/// be taken for the new one. Nothing under way survives a restart, so this is not recorded.
+const NAME_REST: Span = Span::minutes(10);
 
 impl Fleet {
     /// Hands out every turn that can start now.
@@ -83,7 +88,8 @@ impl Fleet {
             queue.serve(turn.id, turn.sender, &turn.to);
         }
         // A worker without a session is a new process each time, so a saved charter counts from the next turn on.
-        if let Some(newest) = team.profiles.get(&worker.profile.name).filter(|profile| !profile.has_session()) {
+        let newest = team.profiles.get(&worker.profile.name).filter(|profile| !profile.has_session());
+        if let Some(newest) = newest.filter(|_| !worker.profile.has_session()) {
             worker.profile = Arc::new(newest.clone());
             worker.generation = team.generation.number;
         }
@@ -127,7 +133,7 @@ impl Fleet {
         let worker = self.put_worker(
             cx,
             Worker {
-                name: self.free_name(role),
+                name: self.free_name(role, cx.now),
                 role: role.clone(),
                 profile: Arc::new(profile.clone()),
                 generation: team.generation.number,
@@ -146,11 +152,12 @@ impl Fleet {
         Ok(worker)
     }
 
-    fn free_name(&self, role: &RoleName) -> WorkerName {
+    fn free_name(&self, role: &RoleName, now: Time) -> WorkerName {
+        let rests = |name: &WorkerName| self.resting.get(name).is_some_and(|since| now.since(*since) < NAME_REST);
         (1..)
             .map(|n| WorkerName::from(format!("{role}-{n}")))
-            .find(|name| !self.workers.contains_key(name))
-            .expect("there are more numbers than workers")
+            .find(|name| !self.workers.contains_key(name) && !rests(name))
+            .expect("there are more numbers than workers and resting names")
     }
 
     pub(super) fn tell_worker_or_wait(&mut self, cx: &mut Cx, ticket: Ticket, worker: &Arc<Worker>) {
@@ -158,7 +165,7 @@ impl Fleet {
             WorkerState::Starting => {
                 // The launcher's ready_timeout ends it long before.
                 let until = cx.now + self.limits.key_ttl;
-                self.wait(ticket, Subject::Worker(worker.name.clone()), None, until);
+                self.wait(ticket, Subject::Worker(worker.name.clone()), None, until, None);
             }
             _ => cx.answer(ticket, Ok(Answer::Worker(worker.clone()))),
         }
@@ -219,7 +226,8 @@ impl Fleet {
 
     pub(super) fn worker_gone(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
-        // Turns addressed to this worker alone have nowhere to go any more.
+        // Turns addressed to this worker alone have nowhere to go any more, and it takes none of them now.
+        self.workers.insert(name.clone(), Arc::new(Worker { state: WorkerState::Gone, ..(*worker).clone() }));
         let queue = self.queues.get(&worker.role);
         let orphans: Vec<TurnId> = queue
             .into_iter()
@@ -232,6 +240,11 @@ impl Fleet {
             self.end_turn(cx, id, super::envelope::Finish::without_reply(super::turn::Outcome::Failed, why));
         }
         self.workers.remove(name);
+        let rested = self.resting.iter().filter(|(_, since)| cx.now.since(**since) >= NAME_REST);
+        for rested in rested.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            self.resting.remove(&rested);
+        }
+        self.resting.insert(name.clone(), cx.now);
         cx.record(Record::WorkerGone(name.clone()));
         self.worker_event(cx, name, format!("gone: {why}"));
         let event = || FleetEvent::WorkerGone { worker: name.clone(), role: worker.role.clone(), why: why.into() };

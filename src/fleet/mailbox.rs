@@ -25,7 +25,7 @@ impl Fleet {
         let found = self.mail(sender, after, limit);
         match (&found, until) {
             (Answer::Mail { messages, .. }, Some(until)) if messages.is_empty() && until > cx.now => {
-                self.wait(ticket, Subject::Mail(sender), Some((after, limit)), until);
+                self.wait(ticket, Subject::Mail(sender), Some((after, limit)), until, Some(sender));
             }
             _ => cx.answer(ticket, Ok(found)),
         }

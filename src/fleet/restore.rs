@@ -47,8 +47,8 @@ impl Fleet {
             fleet.runs.insert(run.id, Arc::new(run));
         }
         for message in saved.messages {
-            if message.shown {
-                fleet.at(message.at + fleet.limits.key_ttl, Timer::Shown(message.to, message.id));
+            if let Some(at) = message.expires {
+                fleet.at(at, Timer::Shown(message.to, message.id));
             }
             fleet.messages.insert((message.to, message.id), Arc::new(message));
         }

@@ -255,7 +255,10 @@ impl Fleet {
         };
         cx.event(Event { at: cx.now, turn: None, run: Some(id), worker: None, what });
         let about = About::Run(id);
-        self.put_message(cx, super::mail::Message { id: message, to: run.owner, at: cx.now, about, shown: false });
+        self.put_message(
+            cx,
+            super::mail::Message { id: message, to: run.owner, at: cx.now, about, shown: false, expires: None },
+        );
         let event =
             |outcome| FleetEvent::RunEnded { run: id, recipe: run.recipe.clone(), outcome, why: run.why.clone() };
         if let Some(outcome) = run.outcome {

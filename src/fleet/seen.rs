@@ -37,6 +37,9 @@ impl Fleet {
                 for ticket in self.end_waits(&Subject::Worker(name.clone())) {
                     cx.answer(ticket, Ok(Answer::Worker(worker.clone())));
                 }
+                if self.is_surplus(&worker) {
+                    self.retire(cx, name, "no longer in the charter's plan");
+                }
             }
             // Idle frees a worker only from a turn that is over; a turn under way ends by its own proof.
             WorkerState::Clearing | WorkerState::Draining => match worker.turn {
@@ -64,7 +67,7 @@ impl Fleet {
         self.worker_event(cx, name, format!("did not come up: {why}"));
     }
 
-    fn seen_taken(&mut self, cx: &mut Cx, name: &WorkerName, id: TurnId, process: Option<Process>) {
+    pub(super) fn seen_taken(&mut self, cx: &mut Cx, name: &WorkerName, id: TurnId, process: Option<Process>) {
         let Some(worker) = self.workers.get(name).filter(|worker| worker.turn == Some(id)).cloned() else { return };
         if process.is_some() && worker.process != process {
             self.put_worker(cx, Worker { process, ..(*worker).clone() });
@@ -91,7 +94,15 @@ impl Fleet {
             return;
         };
         let open = self.turns.get(&id).is_some_and(|turn| !turn.state.is_settled());
-        self.put_worker(cx, Worker { turns: worker.turns + u32::from(open), ..(*worker).clone() });
+        let turns = worker.turns + u32::from(open);
+        if idle || !open || worker.state == WorkerState::Draining {
+            self.put_worker(cx, Worker { turns, ..(*worker).clone() });
+        } else {
+            self.put_worker(cx, Worker { turns, state: WorkerState::Clearing, since: cx.now, ..(*worker).clone() });
+        }
+        if open && !idle {
+            self.at(cx.now + self.limits.grace, Timer::Grace(name.clone(), id));
+        }
         let keeps_file = open && finish.truncated.is_some();
         self.settle(cx, id, finish);
         if idle {

@@ -10,6 +10,7 @@ use super::input::{Effect, WorkEffect};
 use super::mail::{About, Message};
 use super::record::Record;
 use super::state::{Cx, Fleet};
+use super::team::Address;
 use super::timers::Timer;
 use super::turn::{Outcome, Turn, TurnState};
 use super::waits::Subject;
@@ -46,7 +47,7 @@ impl Fleet {
         }
         let mut turn = (*turn).clone();
         if turn.state == TurnState::Queued {
-            self.unqueue(&turn);
+            self.unqueue(cx, &turn);
         }
         for (at, timer) in [(turn.deadline, Timer::Deadline(id)), (turn.timeout, Timer::Timeout(id))] {
             if let Some(at) = at {
@@ -77,8 +78,8 @@ impl Fleet {
         let turn = self.put_turn(cx, turn);
         cx.record(Record::Envelope(envelope.clone()));
         let about = About::Reply(id);
-        self.put_message(cx, Message { id: message, to: turn.sender, at: cx.now, about, shown: false });
-        if self.tell_settled(cx, id, &envelope) {
+        self.put_message(cx, Message { id: message, to: turn.sender, at: cx.now, about, shown: false, expires: None });
+        if self.tell_settled(cx, &turn, &envelope) {
             self.show(cx, turn.sender, Some(message));
         } else {
             self.tell_mail(cx, turn.sender);
@@ -93,16 +94,25 @@ impl Fleet {
         turn.enter(TurnState::Collected, cx.now, Some(format!("by run {}", step.run)));
         cx.record(Record::Envelope(envelope.clone()));
         let turn = self.put_turn(cx, turn);
-        self.tell_settled(cx, turn.id, &envelope);
+        self.tell_settled(cx, &turn, &envelope);
         self.turns.remove(&turn.id);
         if !self.retry_step(cx, &turn, outcome) {
             self.answer_send(cx, &step, &envelope);
         }
     }
 
-    fn unqueue(&mut self, turn: &Turn) {
+    fn unqueue(&mut self, cx: &mut Cx, turn: &Turn) {
         if let Some(queue) = self.queues.get_mut(&self.queue_of(&turn.to)) {
             queue.remove(turn.id, turn.sender, &turn.to);
+        }
+        // An idle worker may have stayed for this turn alone.
+        if let Address::Worker(name) = &turn.to
+            && let Some(worker) = self.workers.get(name).filter(|worker| worker.is_free()).cloned()
+        {
+            match self.is_surplus(&worker) {
+                true => self.retire(cx, name, "no longer in the charter's plan"),
+                false => self.time_idle(&worker),
+            }
         }
     }
 
@@ -154,16 +164,17 @@ impl Fleet {
     /// Lays a message into the mailbox of a caller and wakes whoever polls it.
     pub(super) fn post(&mut self, cx: &mut Cx, to: Sender, about: About) -> MessageId {
         let id = MessageId(self.fresh());
-        self.put_message(cx, Message { id, to, at: cx.now, about, shown: false });
+        self.put_message(cx, Message { id, to, at: cx.now, about, shown: false, expires: None });
         self.tell_mail(cx, to);
         id
     }
 
     pub(super) fn tell_run_ended(&mut self, cx: &mut Cx, run: &Arc<super::run::Run>) -> bool {
-        let tickets = self.end_waits(&Subject::Run(run.id));
-        for ticket in &tickets {
-            cx.answer(*ticket, Ok(super::input::Answer::Ended(run.clone())));
+        let subject = Subject::Run(run.id);
+        let shown = self.waits_itself(&subject, run.owner);
+        for ticket in self.end_waits(&subject) {
+            cx.answer(ticket, Ok(super::input::Answer::Ended(run.clone())));
         }
-        !tickets.is_empty()
+        shown
     }
 }

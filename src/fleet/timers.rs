@@ -14,7 +14,7 @@ use super::run::{RunEnd, RunOutcome};
 use super::state::{Cx, Fleet};
 use super::time::Time;
 use super::turn::Outcome;
-use super::worker::Worker;
+use super::worker::{Worker, WorkerState};
 
 /// One thing that is due at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,16 +100,22 @@ impl Fleet {
                 else {
                     return;
                 };
-                match self.idle_until(&worker) <= cx.now {
-                    true => self.retire(cx, &name, "idle for its idle_ttl"),
-                    false => self.time_idle(&worker),
+                if self.idle_until(&worker) > cx.now {
+                    return self.time_idle(&worker);
                 }
+                self.retire(cx, &name, "idle for its idle_ttl");
             }
             Timer::Grace(name, turn) => {
                 let Some(worker) = self.workers.get(&name) else { return };
                 let over = self.turns.get(&turn).is_none_or(|turn| turn.state.is_settled());
                 if over && worker.turn == Some(turn) {
-                    cx.effect(Effect::Work(WorkEffect::Stop(Arc::clone(worker))));
+                    // Who is to be stopped takes nothing more, even if it listens in this very moment.
+                    let mut worker = Arc::clone(worker);
+                    if worker.state != WorkerState::Draining {
+                        let state = WorkerState::Draining;
+                        worker = self.put_worker(cx, Worker { state, since: cx.now, ..(*worker).clone() });
+                    }
+                    cx.effect(Effect::Work(WorkEffect::Stop(worker)));
                     self.at(cx.now + self.limits.grace, Timer::Grace(name, turn));
                 }
             }
@@ -122,7 +128,7 @@ impl Fleet {
                 }
             }
             Timer::Shown(sender, id) => {
-                if self.messages.get(&(sender, id)).is_some_and(|message| message.shown) {
+                if self.messages.get(&(sender, id)).and_then(|message| message.expires).is_some_and(|at| at <= cx.now) {
                     self.collect(cx, sender, id);
                 }
             }

@@ -189,9 +189,10 @@ impl Fleet {
             return "draining: fleetd is shutting down".to_string();
         }
         let Some(team) = &self.team else { return "no charter is loaded".to_string() };
-        let role = match self.role_of(&turn.to) {
-            Ok(role) => role,
-            Err(refusal) => return refusal.message,
+        let role = match (&turn.to, self.role_of(&turn.to)) {
+            (Address::Role(role), _) => role.clone(),
+            (Address::Worker(_), Ok(role)) => role,
+            (Address::Worker(_), Err(refusal)) => return refusal.message,
         };
         let Some(spec) = team.roles.get(&role) else { return format!("role '{role}' is not in the charter any more") };
         if let Address::Worker(name) = &turn.to

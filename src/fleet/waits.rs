@@ -13,6 +13,7 @@ use super::refusal::Refusal;
 use super::state::{Cx, Fleet};
 use super::time::Time;
 use super::timers::Timer;
+use super::turn::Turn;
 
 /// What a caller waits for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +37,8 @@ pub(super) struct Wait {
     /// For mail: what was seen already, and how many at most.
     pub mail: Option<(Option<MessageId>, usize)>,
     pub until: Time,
+    /// Who waits; a worker is nobody's sender.
+    pub by: Option<Sender>,
 }
 
 impl Fleet {
@@ -45,9 +48,10 @@ impl Fleet {
         subject: Subject,
         mail: Option<(Option<MessageId>, usize)>,
         until: Time,
+        by: Option<Sender>,
     ) {
         self.watched.insert((subject.clone(), ticket));
-        self.waits.insert(ticket, Wait { subject, mail, until });
+        self.waits.insert(ticket, Wait { subject, mail, until, by });
         self.at(until, Timer::Wait(ticket));
     }
 
@@ -95,48 +99,56 @@ impl Fleet {
     }
 
     /// Starts to wait for a turn, or answers at once if it has ended or asks something.
-    pub(super) fn wait_turn(&mut self, cx: &mut Cx, ticket: Ticket, id: TurnId, until: Time) {
+    pub(super) fn wait_turn(&mut self, cx: &mut Cx, ticket: Ticket, by: Sender, id: TurnId, until: Time) {
         let Some(turn) = self.turns.get(&id).cloned() else {
             return cx.answer(ticket, Err(unknown_turn(id)));
         };
         if turn.state.is_settled() {
-            self.show(cx, turn.sender, turn.message);
+            if turn.sender == by {
+                self.show(cx, by, turn.message);
+            }
             cx.answer(ticket, Ok(Answer::Settled(turn, None)));
         } else if !self.open_questions(&Subject::Turn(id)).is_empty() || until <= cx.now {
             let answer = self.open_turn(id);
             cx.answer(ticket, Ok(answer));
         } else {
-            self.wait(ticket, Subject::Turn(id), None, until);
+            self.wait(ticket, Subject::Turn(id), None, until, Some(by));
         }
     }
 
     /// Starts to wait for a run, or answers at once if it has ended or asks something.
-    pub(super) fn wait_run(&mut self, cx: &mut Cx, ticket: Ticket, id: RunId, until: Time) {
+    pub(super) fn wait_run(&mut self, cx: &mut Cx, ticket: Ticket, by: Sender, id: RunId, until: Time) {
         let Some(run) = self.runs.get(&id).cloned() else {
             return cx.answer(ticket, Err(unknown_run(id)));
         };
         if run.outcome.is_some() {
-            self.show(cx, run.owner, run.message);
+            if run.owner == by {
+                self.show(cx, by, run.message);
+            }
             cx.answer(ticket, Ok(Answer::Ended(run)));
         } else if !self.open_questions(&Subject::Run(id)).is_empty() || until <= cx.now {
             let answer = self.open_run(id);
             cx.answer(ticket, Ok(answer));
         } else {
-            self.wait(ticket, Subject::Run(id), None, until);
+            self.wait(ticket, Subject::Run(id), None, until, Some(by));
         }
     }
 
-    /// Tells everybody who waits for a turn that it has ended; returns whether anybody did.
-    pub(super) fn tell_settled(&mut self, cx: &mut Cx, id: TurnId, envelope: &Arc<Envelope>) -> bool {
-        let tickets = self.end_waits(&Subject::Turn(id));
-        if let Some(turn) = self.turns.get(&id) {
-            for ticket in &tickets {
-                cx.answer(*ticket, Ok(Answer::Settled(turn.clone(), Some(envelope.clone()))));
-            }
-        }
-        !tickets.is_empty()
+    /// Returns whether this sender itself waits for a subject: what others are told, it was not shown.
+    pub(super) fn waits_itself(&self, subject: &Subject, sender: Sender) -> bool {
+        let waits = self.watched.range((subject.clone(), Ticket(0))..).take_while(|(of, _)| of == subject);
+        waits.filter_map(|(_, ticket)| self.waits.get(ticket)).any(|wait| wait.by == Some(sender))
     }
 
+    /// Tells everybody who waits for a turn that it has ended; returns whether its sender did.
+    pub(super) fn tell_settled(&mut self, cx: &mut Cx, turn: &Arc<Turn>, envelope: &Arc<Envelope>) -> bool {
+        let subject = Subject::Turn(turn.id);
+        let shown = self.waits_itself(&subject, turn.sender);
+        for ticket in self.end_waits(&subject) {
+            cx.answer(ticket, Ok(Answer::Settled(turn.clone(), Some(envelope.clone()))));
+        }
+        shown
+    }
     /// Tells everybody who waits for the asking turn or run that there is a question.
     pub(super) fn tell_asked(&mut self, cx: &mut Cx, subject: &Subject) {
         for ticket in self.end_waits(subject) {
@@ -184,9 +196,11 @@ impl Fleet {
         let Some(message) = self.messages.get(&(to, id)).filter(|message| !message.shown) else { return };
         debug_assert!(!matches!(message.about, About::Question(_)), "questions are answered, not shown");
         let mut message = (**message).clone();
+        let expires = cx.now + self.limits.key_ttl;
         message.shown = true;
+        message.expires = Some(expires);
         self.put_message(cx, message);
-        self.at(cx.now + self.limits.key_ttl, Timer::Shown(to, id));
+        self.at(expires, Timer::Shown(to, id));
     }
 }
 

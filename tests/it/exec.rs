@@ -332,7 +332,13 @@ async fn what_cannot_be_started_says_why() {
     let mut life = house.live();
     life.hand(&Arc::new(house.worker(&["no-such-prog"])), &house.turn(3, ""));
     let finish = life.finished().await;
-    assert!(finish.why.as_deref().unwrap().starts_with("not started: cannot start no-such-prog: no directory of PATH has it"));
+    assert!(
+        finish
+            .why
+            .as_deref()
+            .unwrap()
+            .starts_with("not started: cannot start no-such-prog: no directory of PATH has it")
+    );
     assert!(!house.file("ran").exists());
 }
 

@@ -1,10 +1,22 @@
 //! The integration tests: one binary, one module a part.
+//! What several of them need stands in `support` and in the modules of that part.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is, its helpers included")]
 
 mod charter;
 mod cli;
+mod demo;
 mod demo_scripts;
 mod door;
 mod exec;
+mod fleet_asks;
+mod fleet_charter;
+mod fleet_ends;
+mod fleet_mail;
+mod fleet_queue;
+mod fleet_random;
+mod fleet_runs;
+mod fleet_stage;
 mod kill;
 mod live;
 mod pane_exec;

@@ -1,9 +1,10 @@
 //! The callers of a simulated fleet and what they remember: whom a ticket belongs to, and what a key once made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fleetd::fleet::Fleet;
 use fleetd::fleet::caller::{Caller, Sender};
+use fleetd::fleet::events::Action;
 use fleetd::fleet::ids::{Key, Ticket, TurnId, WorkerName};
 use fleetd::fleet::input::{Answer, Asked, Call, RunCall, SendCall};
 use fleetd::fleet::refusal::Refusal;
@@ -38,6 +39,7 @@ impl Open {
 pub struct Callers {
     pub open: BTreeMap<Ticket, Open>,
     made: BTreeMap<(Sender, Key), (String, TurnId, Time)>,
+    left: BTreeSet<Ticket>,
     next: u64,
 }
 
@@ -50,6 +52,12 @@ impl Callers {
         ticket
     }
 
+    /// A caller went away; what it is still answered is dropped.
+    pub fn leave(&mut self, ticket: Ticket) {
+        self.open.remove(&ticket);
+        self.left.insert(ticket);
+    }
+
     /// Hears an answer; the error says what is wrong with it.
     pub fn hear(
         &mut self,
@@ -58,8 +66,12 @@ impl Callers {
         journal: &Journal,
         now: Time,
         ttl: Span,
-    ) -> Result<Open, String> {
-        let open = self.open.remove(&ticket).ok_or_else(|| format!("ticket {ticket} was answered and does not wait"))?;
+    ) -> Result<(), String> {
+        if self.left.contains(&ticket) {
+            return Ok(());
+        }
+        let open =
+            self.open.remove(&ticket).ok_or_else(|| format!("ticket {ticket} was answered and does not wait"))?;
         match (answer, &open.call) {
             (Ok(Answer::Accepted(turn)), Call::Send(send)) => {
                 if !journal.turns.contains_key(&turn.id) || !journal.prompts.contains(&turn.prompt_of) {
@@ -86,7 +98,7 @@ impl Callers {
             }
             _ => {}
         }
-        Ok(open)
+        Ok(())
     }
 
     /// The same key and body within its time make the same turn.
@@ -125,6 +137,16 @@ impl By {
             By::Operator => Sender::Operator,
         }
     }
+}
+
+/// Returns what a handler of the charter asks for.
+pub fn action_of(pick: u8, what: u8, fleet: &Fleet, journal: &Journal) -> Option<Action> {
+    Some(match what {
+        0 => Action::TellLeader { text: "look".to_string() },
+        1 => Action::StopWorker { worker: nth(fleet.workers(), pick)?.name.clone() },
+        2 => Action::ParkRole { role: "w".into(), r#for: Span::seconds(u64::from(pick)) },
+        _ => Action::RetryTurn { turn: nth(journal.turns.keys().copied(), pick)? },
+    })
 }
 
 fn nth<T>(items: impl Iterator<Item = T>, pick: u8) -> Option<T> {

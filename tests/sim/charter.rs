@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fleetd::fleet::Limits;
+use fleetd::fleet::events::FleetEvent;
 use fleetd::fleet::team::{Generation, Profile, RecipeSpec, Role, Team};
 use fleetd::fleet::time::Span;
 use serde_json::Value;
@@ -31,6 +32,7 @@ pub fn team(plan: CharterPlan, number: u64) -> Arc<Team> {
         roles: BTreeMap::new(),
         recipes: BTreeMap::new(),
         rubrics: Vec::new(),
+        handlers: FleetEvent::WORDS.iter().map(|word| (*word).to_string()).collect(),
     };
     for (role, busy, session) in [("w", plan.w_busy, false), ("s", plan.s_busy, true)] {
         if busy == 0 {

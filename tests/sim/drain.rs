@@ -3,7 +3,7 @@
 
 use fleetd::fleet::team::Address;
 use fleetd::fleet::turn::{Turn, TurnState};
-use fleetd::fleet::worker::WorkerState;
+use fleetd::fleet::worker::{Worker, WorkerState};
 
 use super::charter::limits;
 use super::schedule::{By, Op};
@@ -16,6 +16,11 @@ const HOUR: u64 = 3_600_000;
 pub fn drain(world: &mut World) -> Done {
     world.story.tell(|| "=== everything calms down".to_string());
     world.calm_down()?;
+    if !world.needs_restart {
+        // Nothing was lost that only a restart brings back, so everything must end by itself.
+        settle_down(world)?;
+        ended_or_explained(world)?;
+    }
     world.die(0, false)?;
     settle_down(world)?;
     ended_or_explained(world)?;
@@ -73,7 +78,7 @@ fn ended_or_explained(world: &World) -> Done {
         } else if turn.state != TurnState::Queued {
             return stuck(format!("{} is {:?} for ever", turn.id, turn.state));
         } else if !must_wait(world, turn) {
-            return stuck(format!("{} waits: {:?}", turn.id, world.fleet.why_it_waits(turn)));
+            return stuck(format!("{} waits: {:?}", turn.id, world.fleet.why_it_waits(turn, world.now)));
         }
     }
     for id in world.open_runs() {
@@ -127,7 +132,6 @@ fn collect(world: &mut World) -> Done {
 /// A day on which nothing happens costs nothing, and after the keys' time nothing is left behind.
 fn rest(world: &mut World) -> Done {
     world.advance(HOUR | 1)?;
-    let steps = world.steps;
     for _ in 0..8 {
         world.now.0 += 3 * HOUR;
         let mut fleet = world.fleet.clone();
@@ -142,9 +146,13 @@ fn rest(world: &mut World) -> Done {
             }
         }
     }
-    let _ = steps;
-    if let Some(name) = world.fleet.workers().find(|worker| worker.elastic && worker.is_free()) {
-        return Err(Broken { rule: "an idle fleet does nothing", how: format!("{} still lives", name.name) });
+    let expected = |worker: &Worker| {
+        let to = Address::Worker(worker.name.clone());
+        world.fleet.turns().any(|turn| turn.state == TurnState::Queued && turn.to == to)
+    };
+    let mut idle = world.fleet.workers().filter(|worker| worker.elastic && worker.is_free());
+    if let Some(worker) = idle.find(|worker| !expected(worker)) {
+        return Err(Broken { rule: "an idle fleet does nothing", how: format!("{} still lives", worker.name) });
     }
     Ok(())
 }

@@ -106,9 +106,17 @@ impl Host {
     }
 
     fn start(&mut self, worker: &Worker) {
+        // What was just reported as gone is not brought up again under the same name.
+        let reported =
+            |sighting: &Sighting| matches!(sighting, Sighting::Gone { worker: gone, .. } if *gone == worker.name);
+        if self.sightings.iter().any(reported) {
+            return;
+        }
         let session = self.sessions.entry(worker.name.clone()).or_default();
         if session.up {
             self.sightings.push(Sighting::Up { worker: worker.name.clone() });
+        } else if session.failed {
+            self.sightings.push(not_up(&worker.name));
         }
     }
 
@@ -264,7 +272,7 @@ impl Host {
         let worker = name.clone();
         self.sightings.push(match ok {
             true => Sighting::Up { worker },
-            false => Sighting::NotUp { worker, why: "no tools were listed".to_string() },
+            false => not_up(name),
         });
     }
 
@@ -337,7 +345,6 @@ impl Host {
             }
         }
     }
-
 }
 
 /// Returns how a turn ends that ends by itself.
@@ -350,6 +357,10 @@ pub fn finish_of(id: TurnId, ok: bool) -> Finish {
         proof: Some("exit_status".to_string()),
         ..Finish::without_reply(outcome, "")
     }
+}
+
+fn not_up(name: &WorkerName) -> Sighting {
+    Sighting::NotUp { worker: name.clone(), why: "no tools were listed".to_string() }
 }
 
 fn idle(worker: WorkerName, _last: Option<TurnId>) -> Sighting {

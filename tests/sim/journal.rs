@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use fleetd::fleet::caller::Sender;
 use fleetd::fleet::envelope::Envelope;
-use fleetd::fleet::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
+use fleetd::fleet::ids::{Key, MessageId, QuestionId, RoleName, RunId, StepPath, TurnId, WorkerName};
 use fleetd::fleet::mail::{Message, Question};
 use fleetd::fleet::record::{KeyUse, Record, Saved};
 use fleetd::fleet::run::{FinishedStep, Run, Step};
+use fleetd::fleet::time::Time;
 use fleetd::fleet::turn::{Turn, TurnState};
 use fleetd::fleet::worker::Worker;
 use serde_json::Value;
@@ -34,6 +35,7 @@ pub struct Journal {
     pub step_values: BTreeMap<(RunId, StepPath), Arc<Value>>,
     pub keys: BTreeMap<(Sender, Key), Arc<KeyUse>>,
     pub notes: BTreeMap<Arc<str>, Arc<Value>>,
+    pub parked: BTreeMap<RoleName, Time>,
 }
 
 impl Journal {
@@ -70,6 +72,8 @@ impl Journal {
             Record::Key(used) => drop(self.keys.insert((used.sender, used.key.clone()), used.clone())),
             Record::KeyGone(sender, key) => drop(self.keys.remove(&(*sender, key.clone()))),
             Record::Note(name, value) => drop(self.notes.insert(name.clone(), value.clone())),
+            Record::Parked(role, Some(until)) => drop(self.parked.insert(role.clone(), *until)),
+            Record::Parked(role, None) => drop(self.parked.remove(role)),
             Record::Event(_) => {}
         }
         Ok(())
@@ -91,6 +95,7 @@ impl Journal {
             steps: self.steps.values().filter(|step| open(&step.run)).map(|step| (**step).clone()).collect(),
             keys: self.keys.values().map(|used| (**used).clone()).collect(),
             notes: self.notes.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            parked: self.parked.iter().map(|(role, until)| (role.clone(), *until)).collect(),
         }
     }
 
@@ -99,7 +104,9 @@ impl Journal {
         let of_run = self.steps.range((run, StepPath::from(""))..).take_while(|((of, _), _)| *of == run);
         let finished = of_run.filter(|(_, step)| step.seq.is_some());
         let mut steps: Vec<FinishedStep> = finished
-            .filter_map(|(key, step)| Some(FinishedStep { step: step.clone(), value: self.step_values.get(key)?.clone() }))
+            .filter_map(|(key, step)| {
+                Some(FinishedStep { step: step.clone(), value: self.step_values.get(key)?.clone() })
+            })
             .collect();
         steps.sort_by_key(|finished| finished.step.seq);
         steps

@@ -51,43 +51,131 @@ pub struct CharterPlan {
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    Send { by: By, to: u8, key: u8, body: u8, urgent: bool, deadline: u8 },
-    WaitTurn { by: By, pick: u8, seconds: u8 },
-    WaitRun { by: By, pick: u8, seconds: u8 },
-    Leave { pick: u8 },
-    Poll { by: By, after: u8, limit: u8, seconds: u8 },
-    Ack { by: By, pick: u8, many: bool },
-    CancelTurn { by: By, pick: u8 },
-    CancelRun { by: By, pick: u8 },
-    Answer { by: By, pick: u8, by_turn: bool },
-    Spawn { by: By, session: bool, second: bool, key: u8 },
-    Stop { by: By, pick: u8, kill: bool },
-    StartRun { by: By, program: u8, key: u8, deadline: bool },
-    Ask { pick: u8, text: u8 },
+    Send {
+        by: By,
+        to: u8,
+        key: u8,
+        body: u8,
+        urgent: bool,
+        deadline: u8,
+    },
+    WaitTurn {
+        by: By,
+        pick: u8,
+        seconds: u8,
+    },
+    WaitRun {
+        by: By,
+        pick: u8,
+        seconds: u8,
+    },
+    Leave {
+        pick: u8,
+    },
+    Poll {
+        by: By,
+        after: u8,
+        limit: u8,
+        seconds: u8,
+    },
+    Ack {
+        by: By,
+        pick: u8,
+        many: bool,
+    },
+    CancelTurn {
+        by: By,
+        pick: u8,
+    },
+    CancelRun {
+        by: By,
+        pick: u8,
+    },
+    Answer {
+        by: By,
+        pick: u8,
+        by_turn: bool,
+    },
+    Spawn {
+        by: By,
+        session: bool,
+        second: bool,
+        key: u8,
+    },
+    Stop {
+        by: By,
+        pick: u8,
+        kill: bool,
+    },
+    StartRun {
+        by: By,
+        program: u8,
+        key: u8,
+        deadline: bool,
+    },
+    Ask {
+        pick: u8,
+        text: u8,
+    },
     /// A launcher carries out its next order.
-    Carry { pick: u8 },
+    Carry {
+        pick: u8,
+    },
     /// A running turn ends.
-    Exit { pick: u8, ok: bool, busy: bool },
+    Exit {
+        pick: u8,
+        ok: bool,
+        busy: bool,
+    },
     /// A process dies without a trace of how: a pane-exec or a session.
-    Kill { pick: u8 },
+    Kill {
+        pick: u8,
+    },
     /// A session that was started comes up, or does not.
-    Up { pick: u8, ok: bool },
+    Up {
+        pick: u8,
+        ok: bool,
+    },
     /// A session opens or closes a dialog.
-    Dialog { pick: u8 },
+    Dialog {
+        pick: u8,
+    },
     /// A sighting that is under way arrives.
-    Deliver { pick: u8, how: Delivery },
+    Deliver {
+        pick: u8,
+        how: Delivery,
+    },
     /// What the code of a run wants arrives.
-    RunGo { pick: u8 },
+    RunGo {
+        pick: u8,
+    },
     /// Time passes.
-    Advance { ms: u64 },
+    Advance {
+        ms: u64,
+    },
     /// A charter is saved.
     Reload(CharterPlan),
+    /// A handler of the charter acts.
+    Act {
+        pick: u8,
+        what: u8,
+    },
+    /// The daemon is told to shut down; what comes after it is a death.
+    ShutDown,
     /// The next inputs share a commit.
-    Together { n: u8 },
+    Together {
+        n: u8,
+    },
     /// The next commits fail.
-    StoreFails { n: u8 },
+    StoreFails {
+        n: u8,
+    },
     /// The daemon dies and is started again, at a clock that may have jumped.
-    Crash { when: Death, jump_ms: i64, late_charter: bool },
+    Crash {
+        when: Death,
+        jump_ms: i64,
+        late_charter: bool,
+    },
 }
 
 /// What happens to one fleet.
@@ -153,7 +241,9 @@ fn op(rng: &mut Rng, calm: bool) -> Op {
         18..23 => Op::WaitTurn { by, pick, seconds: rng.below(90) as u8 },
         23..25 => Op::WaitRun { by, pick, seconds: rng.below(90) as u8 },
         25 => Op::Leave { pick },
-        26..29 => Op::Poll { by, after: rng.below(3) as u8, limit: 1 + rng.below(4) as u8, seconds: rng.below(60) as u8 },
+        26..29 => {
+            Op::Poll { by, after: rng.below(3) as u8, limit: 1 + rng.below(4) as u8, seconds: rng.below(60) as u8 }
+        }
         29..32 => Op::Ack { by, pick, many: rng.percent(40) },
         32..34 => Op::CancelTurn { by, pick },
         34 => Op::CancelRun { by, pick },
@@ -180,10 +270,12 @@ fn op(rng: &mut Rng, calm: bool) -> Op {
             },
         },
         82 => Op::Reload(charter(rng)),
+        83 if rng.percent(50) => Op::Act { pick, what: rng.below(4) as u8 },
         83 => Op::Together { n: 2 + rng.below(4) as u8 },
         84..87 => Op::Kill { pick },
         87 => Op::Dialog { pick },
-        88 => Op::Reload(charter(rng)),
+        88 if rng.percent(70) => Op::Reload(charter(rng)),
+        88 => Op::ShutDown,
         89..92 => Op::StoreFails { n: 1 + rng.below(2) as u8 },
         _ => Op::Crash {
             when: match rng.below(5) {

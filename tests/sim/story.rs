@@ -40,7 +40,9 @@ impl Story {
     pub fn input(&mut self, now: Time, input: &Input) {
         self.tell(|| {
             let what = match input {
-                Input::Call { ticket, caller, call } => format!("{} calls ({ticket}): {}", caller.kind(), call_line(call)),
+                Input::Call { ticket, caller, call } => {
+                    format!("{} calls ({ticket}): {}", caller.kind(), call_line(call))
+                }
                 Input::Leave(ticket) => format!("{ticket} goes away"),
                 Input::Seen(sighting) => format!("seen: {}", sighting_line(sighting)),
                 Input::Team(team) => {
@@ -49,6 +51,7 @@ impl Story {
                 }
                 Input::Run(RunInput::Step { run, path, .. }) => format!("{run} asks for {path}"),
                 Input::Run(RunInput::Ended { run, end }) => format!("{run} ends as {}", end.outcome.word()),
+                Input::Act(action) => format!("the charter acts: {action:?}"),
                 Input::Tick => "tick".to_string(),
                 Input::Drain => "drain".to_string(),
             };
@@ -68,6 +71,7 @@ impl Story {
                     format!("           → refuse {path} of {run}: {refusal}")
                 }
                 Effect::Run(RunEffect::Drop(run)) => format!("           → drop {run}"),
+                Effect::Event(event) => format!("           → event {}", event.word()),
             });
         }
         for (ticket, answer) in &step.answers {
@@ -104,7 +108,9 @@ fn sighting_line(sighting: &Sighting) -> String {
 
 fn call_line(call: &Call) -> String {
     match call {
-        Call::Send(send) => format!("send to {}, {:?}, key {:?}, deadline {:?}", send.to, send.priority, send.key, send.deadline),
+        Call::Send(send) => {
+            format!("send to {}, {:?}, key {:?}, deadline {:?}", send.to, send.priority, send.key, send.deadline)
+        }
         other => format!("{other:?}"),
     }
 }

@@ -35,8 +35,8 @@ fn broken(rule: &'static str, how: impl Into<String>) -> Checked {
 pub struct Watch {
     shown: BTreeMap<MessageId, Time>,
     acked: BTreeSet<(Sender, MessageId)>,
-    /// How often the second sender's turns were handed by a role while one of the first waited for it.
-    overtaken: BTreeMap<(RoleName, Sender, Sender), u32>,
+    /// How many turns of a sender were handed by a role while this turn was another sender's next one for it.
+    overtaken: BTreeMap<(RoleName, TurnId, Sender), u32>,
 }
 
 impl Watch {
@@ -130,11 +130,14 @@ impl Watch {
                 broken("a reply waits until its ack", format!("{id} of {} about {:?}", message.to, message.about))
             }
             Record::Key(used) => match journal.keys.get(&(used.sender, used.key.clone())) {
-                Some(old) => broken("one key, one thing", format!("{} made {:?} and {:?}", used.key, old.made, used.made)),
+                Some(old) => {
+                    broken("one key, one thing", format!("{} made {:?} and {:?}", used.key, old.made, used.made))
+                }
                 None => Ok(()),
             },
             Record::KeyGone(sender, key) => {
-                let young = journal.keys.get(&(*sender, key.clone())).is_some_and(|used| used.at + limits.key_ttl > now);
+                let young =
+                    journal.keys.get(&(*sender, key.clone())).is_some_and(|used| used.at + limits.key_ttl > now);
                 callers.key_gone(*sender, key);
                 if young { broken("keys live for their time", format!("{key} of {sender}")) } else { Ok(()) }
             }
@@ -157,24 +160,18 @@ impl Watch {
                 continue;
             }
             let role = &worker.role;
-            self.overtaken.retain(|(of, waits, _), _| of != role || *waits != turn.sender);
-            for sender in waiting(fleet, role).filter(|sender| *sender != turn.sender) {
-                let n = self.overtaken.entry((role.clone(), sender, turn.sender)).or_default();
+            for (sender, next) in waiting(fleet, role) {
+                if sender == turn.sender {
+                    self.overtaken.retain(|(_, waits, _), _| *waits != next);
+                    continue;
+                }
+                let n = self.overtaken.entry((role.clone(), next, turn.sender)).or_default();
                 *n += 1;
                 if *n > 1 {
-                    let how = format!("{} of {} was handed again while {sender} waits", turn.id, turn.sender);
+                    let how = format!("{} was handed, the second of {} while {next} waits", turn.id, turn.sender);
                     return broken("a fan-out costs others one turn", how);
                 }
             }
-        }
-        if !self.overtaken.is_empty() {
-            let waits: BTreeSet<(RoleName, Sender)> = self
-                .overtaken
-                .keys()
-                .map(|(role, _, _)| role.clone())
-                .flat_map(|role| waiting(fleet, &role).map(|sender| (role.clone(), sender)).collect::<Vec<_>>())
-                .collect();
-            self.overtaken.retain(|(role, sender, _), _| waits.contains(&(role.clone(), *sender)));
         }
         Ok(())
     }
@@ -185,14 +182,17 @@ impl Watch {
     }
 }
 
-/// Returns the senders of which a normal turn waits for any worker of a role.
-fn waiting<'a>(fleet: &'a Fleet, role: &'a RoleName) -> impl Iterator<Item = Sender> + 'a {
-    let waits = move |turn: &&std::sync::Arc<Turn>| {
+/// Returns for each sender of which normal turns wait for any worker of a role the next one.
+fn waiting(fleet: &Fleet, role: &RoleName) -> BTreeMap<Sender, TurnId> {
+    let waits = |turn: &&std::sync::Arc<Turn>| {
         let here = matches!(&turn.to, Address::Role(to) if to == role);
         turn.state == TurnState::Queued && turn.priority == Priority::Normal && here
     };
-    let senders: BTreeSet<Sender> = fleet.turns().filter(waits).map(|turn| turn.sender).collect();
-    senders.into_iter()
+    let mut next = BTreeMap::new();
+    for turn in fleet.turns().filter(waits) {
+        next.entry(turn.sender).or_insert(turn.id);
+    }
+    next
 }
 
 /// A turn only goes on, but for an answered question.
@@ -230,7 +230,10 @@ fn caps(step: &Step, fleet: &Fleet) -> Checked {
         let role = fleet.team().and_then(|team| team.roles.get(&worker.role));
         let busy = fleet.workers().filter(|other| other.role == worker.role && other.is_occupied()).count();
         if role.is_none_or(|role| busy > role.max_busy as usize) {
-            return broken("caps are never passed", format!("{} was handed as number {busy} of {}", turn.id, worker.role));
+            return broken(
+                "caps are never passed",
+                format!("{} was handed as number {busy} of {}", turn.id, worker.role),
+            );
         }
     }
     Ok(())
@@ -239,7 +242,9 @@ fn caps(step: &Step, fleet: &Fleet) -> Checked {
 /// What is due is done.
 fn due(fleet: &Fleet, journal: &Journal, limits: &Limits, now: Time) -> Checked {
     let late = |at: Option<Time>| at.is_some_and(|at| at <= now);
-    if let Some(turn) = fleet.turns().find(|turn| !turn.state.is_settled() && (late(turn.deadline) || late(turn.timeout))) {
+    if let Some(turn) =
+        fleet.turns().find(|turn| !turn.state.is_settled() && (late(turn.deadline) || late(turn.timeout)))
+    {
         // A turn accepted or taken in this very step is ended by the next one.
         if turn.since() < now {
             return broken("deadlines are kept", format!("{} is {:?}", turn.id, turn.state));
@@ -249,7 +254,8 @@ fn due(fleet: &Fleet, journal: &Journal, limits: &Limits, now: Time) -> Checked 
         return broken("deadlines are kept", format!("{} goes on", run.id));
     }
     let open = |step: &fleetd::fleet::run::Step| fleet.run(step.run).is_some_and(|run| run.outcome.is_none());
-    let sleeps = |step: &&std::sync::Arc<fleetd::fleet::run::Step>| step.seq.is_none() && late(step.until) && open(step);
+    let sleeps =
+        |step: &&std::sync::Arc<fleetd::fleet::run::Step>| step.seq.is_none() && late(step.until) && open(step);
     if let Some(step) = journal.steps.values().find(|step| sleeps(step) && step.began < now) {
         return broken("sleeps end", format!("{} of {}", step.path, step.run));
     }
@@ -271,11 +277,13 @@ pub fn released(effect: &Effect, journal: &Journal) -> Checked {
         }
         Effect::Work(WorkEffect::Start(worker)) => journal.workers.contains_key(&worker.name),
         Effect::Work(WorkEffect::Stop(_)) => true,
-        Effect::Run(RunEffect::Start { run }) => journal.runs.contains_key(&run.id) && journal.jobs.contains_key(&run.id),
+        Effect::Run(RunEffect::Start { run }) => {
+            journal.runs.contains_key(&run.id) && journal.jobs.contains_key(&run.id)
+        }
         Effect::Run(RunEffect::Answer(run, finished)) => {
             journal.step_values.contains_key(&(*run, finished.step.path.clone()))
         }
-        Effect::Run(RunEffect::Refuse { .. } | RunEffect::Drop(_)) => true,
+        Effect::Run(RunEffect::Refuse { .. } | RunEffect::Drop(_)) | Effect::Event(_) => true,
     };
     match stored {
         true => Ok(()),

@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 pub struct Memory {
     jobs: HashMap<RunId, Arc<Value>>,
     sources: HashMap<String, Arc<str>>,
-    finished: HashMap<RunId, Vec<FinishedStep>>,
+    pub finished: HashMap<RunId, Vec<FinishedStep>>,
 }
 
 /// The journal, shared between the daemons of one test.
