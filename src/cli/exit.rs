@@ -147,7 +147,11 @@ impl Failure {
             Failure::Config(error) => error.hint.iter().cloned().collect(),
             Failure::Unreachable { .. } => vec!["start one: fleetd serve".into()],
             Failure::Other { hints, .. } => hints.clone(),
-            Failure::Usage(_) | Failure::Interrupted { .. } | Failure::Stranger { .. } | Failure::Closed | Failure::Io { .. } => Vec::new(),
+            Failure::Usage(_)
+            | Failure::Interrupted { .. }
+            | Failure::Stranger { .. }
+            | Failure::Closed
+            | Failure::Io { .. } => Vec::new(),
         }
     }
 }

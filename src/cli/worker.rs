@@ -14,7 +14,7 @@ use crate::fleet::time::Span;
 pub const SPAWN_EXAMPLES: &str = "\
 Examples:
   fleetd spawn w-local
-  fleetd spawn w-claude --profile sonnet";
+  fleetd spawn w-local --profile upper";
 
 pub const STOP_EXAMPLES: &str = "\
 Examples:

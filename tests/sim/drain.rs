@@ -16,6 +16,11 @@ const HOUR: u64 = 3_600_000;
 pub fn drain(world: &mut World) -> Done {
     world.story.tell(|| "=== everything calms down".to_string());
     world.calm_down()?;
+    if !world.needs_restart {
+        // Nothing was lost that only a restart brings back, so everything must end by itself.
+        settle_down(world)?;
+        ended_or_explained(world)?;
+    }
     world.die(0, false)?;
     settle_down(world)?;
     ended_or_explained(world)?;
@@ -127,7 +132,6 @@ fn collect(world: &mut World) -> Done {
 /// A day on which nothing happens costs nothing, and after the keys' time nothing is left behind.
 fn rest(world: &mut World) -> Done {
     world.advance(HOUR | 1)?;
-    let steps = world.steps;
     for _ in 0..8 {
         world.now.0 += 3 * HOUR;
         let mut fleet = world.fleet.clone();
@@ -142,7 +146,6 @@ fn rest(world: &mut World) -> Done {
             }
         }
     }
-    let _ = steps;
     let expected = |worker: &Worker| {
         let to = Address::Worker(worker.name.clone());
         world.fleet.turns().any(|turn| turn.state == TurnState::Queued && turn.to == to)

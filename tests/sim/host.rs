@@ -106,6 +106,12 @@ impl Host {
     }
 
     fn start(&mut self, worker: &Worker) {
+        // What was just reported as gone is not brought up again under the same name.
+        let reported =
+            |sighting: &Sighting| matches!(sighting, Sighting::Gone { worker: gone, .. } if *gone == worker.name);
+        if self.sightings.iter().any(reported) {
+            return;
+        }
         let session = self.sessions.entry(worker.name.clone()).or_default();
         if session.up {
             self.sightings.push(Sighting::Up { worker: worker.name.clone() });

@@ -1,15 +1,14 @@
-//! Plays schedules: one, many on two threads, and, when one fails, the shortest that fails in the same way.
+//! Plays schedules: one, or many, and, when one fails, the shortest that fails in the same way.
 //! What goes wrong in a world and which rules hold is not decided here; only which schedule is played, and how short.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::drain::drain;
-use super::schedule::Schedule;
+use super::schedule::{Op, Schedule};
 use super::story::Story;
+use super::tally::Tally;
 use super::watch::Broken;
 use super::world::{Plant, World};
 
@@ -26,16 +25,37 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Failure { seed, broken, events, story } = self;
         writeln!(f, "seed {seed} breaks the rule \"{}\": {}", broken.rule, broken.how)?;
-        writeln!(f, "rerun: FLEETD_SIM_SEED={seed} cargo nextest run -E 'binary(sim)'")?;
+        writeln!(f, "to play it alone: FLEETD_SIM_SEED={seed} cargo test --test sim")?;
         write!(f, "the shortest trace that breaks it has {events} events:\n{story}")
     }
 }
 
-/// Plays one schedule and returns how many steps the fleet took, or the rule that was broken.
-pub fn play(schedule: &Schedule, plant: Plant) -> Result<u64, Broken> {
+/// Plays the schedules of many seeds; returns what was seen in them, or the first failure of each of at most so many
+/// rules, made short.
+pub fn play_many(seeds: Range<u64>, plant: Plant, rules: usize) -> Result<Tally, Vec<Failure>> {
+    let mut tally = Tally::default();
+    let mut failed: BTreeMap<&'static str, (Schedule, Broken)> = BTreeMap::new();
+    for seed in seeds {
+        let schedule = Schedule::new(seed);
+        match play(&schedule, plant) {
+            Ok(world) => tally.add(&world),
+            Err(broken) => drop(failed.entry(broken.rule).or_insert((schedule, broken))),
+        }
+        if failed.len() >= rules {
+            break;
+        }
+    }
+    if failed.is_empty() {
+        return Ok(tally);
+    }
+    Err(failed.into_values().map(|(schedule, broken)| shortest(&schedule, plant, broken)).collect())
+}
+
+/// Plays one schedule and returns the world after it, or the rule that was broken.
+fn play(schedule: &Schedule, plant: Plant) -> Result<World, Broken> {
     let mut world = World::new(schedule, plant, Story::default());
     play_in(&mut world, schedule)?;
-    Ok(world.steps)
+    Ok(world)
 }
 
 fn play_in(world: &mut World, schedule: &Schedule) -> Result<(), Broken> {
@@ -53,70 +73,31 @@ fn play_in(world: &mut World, schedule: &Schedule) -> Result<(), Broken> {
     })
 }
 
-/// Plays the schedules of many seeds on two threads; returns all steps taken, or the first failure of each of at most
-/// so many rules, made short.
-pub fn play_many(seeds: Range<u64>, plant: Plant, rules: usize) -> Result<u64, Vec<Failure>> {
-    let (next, steps) = (AtomicU64::new(seeds.start), AtomicU64::new(0));
-    let failed: Mutex<BTreeMap<&'static str, (u64, Broken)>> = Mutex::new(BTreeMap::new());
-    let found = || failed.lock().expect("a thread that plays catches every panic");
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end || found().len() >= rules {
-                break;
-            }
-            match play(&Schedule::new(seed), plant) {
-                Ok(n) => drop(steps.fetch_add(n, Ordering::Relaxed)),
-                Err(broken) => drop(found().entry(broken.rule).or_insert((seed, broken))),
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(work);
-        work();
-    });
-    let failed = std::mem::take(&mut *found());
-    if failed.is_empty() {
-        return Ok(steps.into_inner());
-    }
-    let shorten = |(seed, broken)| shortest(&Schedule::new(seed), plant, broken);
-    Err(failed.into_values().map(shorten).collect())
-}
-
 /// Leaves out every event that the failure does not need, then tells the story of the rest.
 fn shortest(schedule: &Schedule, plant: Plant, broken: Broken) -> Failure {
-    let fails = |ops: &[_]| {
+    let fails = |ops: &[Op]| {
         let shorter = Schedule { ops: ops.to_vec(), ..schedule.clone() };
-        play(&shorter, plant).err().filter(|other| other.rule == broken.rule)
+        play(&shorter, plant).err().is_some_and(|other| other.rule == broken.rule)
     };
     let mut ops = schedule.ops.clone();
     let mut chunk = ops.len().max(1);
+    // Halves first, then ever smaller parts; single events until none can go, since one may have served another.
     loop {
+        let before = ops.len();
         let mut at = 0;
         while at < ops.len() {
             let mut shorter = ops.clone();
             shorter.drain(at..(at + chunk).min(ops.len()));
-            if fails(&shorter).is_some() {
+            if fails(&shorter) {
                 ops = shorter;
             } else {
                 at += chunk;
             }
         }
-        if chunk == 1 {
-            break;
-        }
-        chunk = (chunk / 2).max(1);
-    }
-    // A second pass: an event may have been needed only for another that is gone now.
-    let mut at = 0;
-    while at < ops.len() {
-        let mut shorter = ops.clone();
-        shorter.remove(at);
-        if fails(&shorter).is_some() {
-            ops = shorter;
-            at = 0;
-        } else {
-            at += 1;
+        match chunk {
+            1 if ops.len() == before => break,
+            1 => {}
+            _ => chunk /= 2,
         }
     }
     let schedule = Schedule { ops, ..schedule.clone() };

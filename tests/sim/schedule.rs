@@ -160,6 +160,8 @@ pub enum Op {
         pick: u8,
         what: u8,
     },
+    /// The daemon is told to shut down; what comes after it is a death.
+    ShutDown,
     /// The next inputs share a commit.
     Together {
         n: u8,
@@ -272,7 +274,8 @@ fn op(rng: &mut Rng, calm: bool) -> Op {
         83 => Op::Together { n: 2 + rng.below(4) as u8 },
         84..87 => Op::Kill { pick },
         87 => Op::Dialog { pick },
-        88 => Op::Reload(charter(rng)),
+        88 if rng.percent(70) => Op::Reload(charter(rng)),
+        88 => Op::ShutDown,
         89..92 => Op::StoreFails { n: 1 + rng.below(2) as u8 },
         _ => Op::Crash {
             when: match rng.below(5) {

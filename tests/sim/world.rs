@@ -2,12 +2,14 @@
 //!
 //! The loop copies `engine/actor.rs`: what falls back, what is kept and stepped again, what a restart gives again.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use fleetd::fleet::ids::RunId;
 use fleetd::fleet::input::{Effect, Input, Step};
 use fleetd::fleet::record::Record;
+use fleetd::fleet::refusal::RefusalKind;
 use fleetd::fleet::time::Time;
+use fleetd::fleet::turn::TurnState;
 use fleetd::fleet::{Fleet, Limits};
 
 use super::callers::{Callers, action_of, call_of};
@@ -35,6 +37,8 @@ pub enum Plant {
     Loses(fn(&Record) -> bool),
     /// The engine answers before it commits.
     EarlyAnswer,
+    /// The engine drops what was seen while the store failed.
+    ForgetsSeen,
 }
 
 /// One fleet with everything around it.
@@ -59,6 +63,10 @@ pub struct World {
     death: Option<(Death, i64, bool)>,
     /// How many steps were taken.
     pub steps: u64,
+    /// What happened around the fleet, and how often.
+    pub counts: BTreeMap<&'static str, u64>,
+    /// Whether a sighting was lost, or the daemon said that it hands out nothing more: then only a restart helps.
+    pub needs_restart: bool,
 }
 
 pub type Done = Result<(), Broken>;
@@ -85,6 +93,8 @@ impl World {
             store_fails: 0,
             death: None,
             steps: 0,
+            counts: BTreeMap::new(),
+            needs_restart: false,
         }
     }
 
@@ -134,7 +144,14 @@ impl World {
                     self.host.dialog(&name);
                 }
             }
-            Op::Deliver { pick, how } => self.deliver(pick, how)?,
+            Op::Deliver { pick, how } => {
+                self.needs_restart |= how == Delivery::Never;
+                self.deliver(pick, how)?;
+            }
+            Op::ShutDown => {
+                self.needs_restart = true;
+                self.feed(Input::Drain)?;
+            }
             Op::RunGo { pick } => self.run_goes(pick)?,
             Op::Advance { ms } => self.advance(ms)?,
             Op::Reload(plan) => {
@@ -268,17 +285,21 @@ impl World {
         }
         let death = if stores { self.death.take() } else { None };
         if let Some((Death::BeforeCommit, jump, late)) = death {
+            self.count("death before a commit");
             self.fleet = before;
             return self.die(jump, late);
         }
         if stores && self.store_fails > 0 {
             self.store_fails -= 1;
+            self.count("failed commit");
             self.story.tell(|| "the commit fails".to_string());
             return self.fall_back(before, inputs);
         }
         self.commit(&inputs, &steps)?;
         let effects: Vec<Effect> = steps.iter().flat_map(|(step, _)| step.effects.clone()).collect();
         if let Some((Death::AfterCommit(n), jump, late)) = death {
+            let lost = effects.len().saturating_sub(usize::from(n));
+            self.count(if lost > 0 { "death before an act" } else { "death after a commit" });
             self.act(effects.into_iter().take(usize::from(n)).collect())?;
             return self.die(jump, late);
         }
@@ -295,6 +316,17 @@ impl World {
     fn commit(&mut self, inputs: &[Input], steps: &[(Step, Fleet)]) -> Done {
         let plant = self.plant;
         for (input, (step, fleet)) in inputs.iter().zip(steps) {
+            for record in &step.records {
+                match record {
+                    Record::KeyGone(..) => self.count("key expired"),
+                    Record::QuestionGone(_) => self.count("question"),
+                    Record::Parked(..) => self.count("parked"),
+                    Record::Turn(turn) if turn.state == TurnState::Collected && matches!(input, Input::Tick) => {
+                        self.count("shown reply expired");
+                    }
+                    _ => {}
+                }
+            }
             let (journal, host, callers) = (&mut self.journal, &self.host, &mut self.callers);
             let keep = |record: &Record| !matches!(plant, Plant::Loses(lost) if lost(record));
             self.watch.committed(input, step, fleet, journal, host, callers, &self.limits, self.now, keep)?;
@@ -316,6 +348,11 @@ impl World {
 
     fn answer(&mut self, steps: &[(Step, Fleet)]) -> Done {
         for (ticket, answer) in steps.iter().flat_map(|(step, _)| &step.answers) {
+            let word = match answer {
+                Ok(_) => "answer",
+                Err(refusal) => refusal_word(refusal.kind),
+            };
+            *self.counts.entry(word).or_default() += 1;
             let heard = self.callers.hear(*ticket, answer, &self.journal, self.now, self.limits.key_ttl);
             heard.map_err(|how| Broken { rule: "callers are told the truth", how })?;
         }
@@ -345,6 +382,7 @@ impl World {
                 }
                 Input::Leave(_) => drop(self.try_unstored(input)?),
                 Input::Tick if self.unstored.contains(&Input::Tick) => {}
+                _ if matches!(self.plant, Plant::ForgetsSeen) => {}
                 _ => self.unstored.push_back(input),
             }
         }
@@ -376,6 +414,10 @@ impl World {
         }
     }
 
+    fn count(&mut self, what: &'static str) {
+        *self.counts.entry(what).or_default() += 1;
+    }
+
     // === death ===
 
     /// The daemon dies and comes back.
@@ -387,6 +429,8 @@ impl World {
         self.callers.open.clear();
         self.inbox.clear();
         self.unstored.clear();
+        self.needs_restart = false;
+        self.count("death");
         self.together = 0;
         self.death = None;
         self.now = Time(self.now.0.saturating_add_signed(jump_ms));
@@ -430,6 +474,19 @@ impl World {
     /// Returns the runs that have not ended.
     pub fn open_runs(&self) -> Vec<RunId> {
         self.fleet.runs().filter(|run| run.outcome.is_none()).map(|run| run.id).collect()
+    }
+}
+
+fn refusal_word(kind: RefusalKind) -> &'static str {
+    match kind {
+        RefusalKind::Invalid => "refused: invalid",
+        RefusalKind::Unknown => "refused: unknown",
+        RefusalKind::KeyConflict => "refused: key conflict",
+        RefusalKind::Conflict => "refused: conflict",
+        RefusalKind::QueueFull => "refused: queue full",
+        RefusalKind::Unavailable => "refused: unavailable",
+        RefusalKind::PeerUnreachable => "refused: peer unreachable",
+        _ => "refused: other",
     }
 }
 

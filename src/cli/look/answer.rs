@@ -135,8 +135,8 @@ mod tests {
         r3 asks, and goes on when it is answered
           q5 of r3: Merge the two lists, or keep both?
           answer: fleetd reply q5 TEXT
-        its run waits in your mailbox when it comes: fleetd poll;
-        where it stands: fleetd run show r3
+        its end will wait in your mailbox: fleetd poll; where it
+        stands: fleetd run show r3
         ");
     }
 
@@ -148,8 +148,8 @@ mod tests {
         .expect("a pending turn");
         insta::assert_snapshot!(pending(&open, &plain(80)), @"
         t17 is still queued (cap: 2 of 2 workers of 'w-local' are busy)
-        its reply waits in your mailbox when it comes: fleetd poll; where it stands:
-        fleetd trace t17
+        its reply will wait in your mailbox: fleetd poll; where it stands: fleetd trace
+        t17
         ");
     }
 }

@@ -86,9 +86,9 @@ mod tests {
           q5 of t18: Which one?
           answer: fleetd reply q5 TEXT
         m22 r3 · bug-hunt · partial in 1m01s · 8/8 turns · 2 parts are missing
-        {
-          "found": 6
-        }
+          {
+            "found": 6
+          }
         m23 the charter was not taken: team.lua:3: no 'recpie'
         more wait: fleetd poll --after m23
         "#);

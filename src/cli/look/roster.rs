@@ -167,9 +167,9 @@ mod tests {
         w-claude   0/6   12/200        0
         w-local    1/6   12/200        1       2
 
-        WORKER     STATE     FOR  TURN  PROFILE
-        w-local-1  busy    1m01s  t17   qwen
-        w-local-2  failed  250ms        qwen
+        WORKER     STATE   TURN  WHY
+        w-local-1  busy    t17
+        w-local-2  failed        the program do…
         ");
     }
 

@@ -41,7 +41,7 @@ impl Journal for FakeJournal {
         now(())
     }
     fn load(&self) -> Boxed<Result<Saved, JournalError>> {
-        unimplemented!("the charter does not load")
+        unreachable!("the charter does not load")
     }
     fn prompt(&self, _: TurnId) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
         now(None)
