@@ -1,4 +1,5 @@
 //! Replay under every order of answers: a recipe whose parts share state takes the same course from any crash on.
+//! Only tests: the steps are answered by hand from a journal that is a list, so no fleet and no clock come in.
 
 use std::collections::HashSet;
 use std::sync::Arc;

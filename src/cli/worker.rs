@@ -1,4 +1,5 @@
 //! `fleetd spawn` and `fleetd stop`: a worker is started, drained or killed.
+//! Nothing is polled: the daemon answers the one request when the worker is up, is gone, or could not come up.
 
 use clap::Args;
 use serde_json::json;

@@ -1,4 +1,5 @@
 //! A charter is edited while its recipe runs; a run asks its leader; callers come and go.
+//! Workers wait at a gate for the test, so that the order of things is chosen here and not left to the machine.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
 //! A real daemon of its own for a test: private state, private charter, a free port, a clean environment.
+//! No test is here, and nothing that only one part needs; whoever waits does so for something seen, within `PATIENCE`.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! The commands that wait: for a run, for an answer to its question, over a restart of the daemon, until Ctrl-C.
+//! Slow workers end when a file appears, so that a test decides how long a wait is and never guesses it.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
