@@ -185,7 +185,11 @@ local function make_require(env_of)
         fail(refused)
       end
       loaded[name] = false
-      local value = chunk()
+      local ok, value = pcall(chunk)
+      if not ok then
+        loaded[name] = nil
+        raw_error(value, 0)
+      end
       if value == nil then value = true end
       entry = { value }
       loaded[name] = entry

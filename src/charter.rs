@@ -17,6 +17,8 @@ mod offline;
 mod played;
 mod reference;
 mod reload;
+#[cfg(test)]
+mod replayed;
 mod rubric;
 mod runs;
 mod schema;
@@ -126,6 +128,10 @@ impl Charter {
     /// Reads the charter and puts it in force; a broken one leaves the last good copy in force, or nothing.
     ///
     /// Fails only when the directory cannot be read at all.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a VM's thread must never wait for the engine; what each channel can hold is bounded by the open steps of runs"
+    )]
     pub async fn open(options: Options) -> Result<(Charter, UnboundedReceiver<Upward>, Tasks), CharterErrors> {
         let (orders, order_inbox) = unbounded_channel();
         let (inputs, input_inbox) = unbounded_channel();
@@ -183,19 +189,9 @@ impl Policy for Charter {
     }
 
     fn event(&self, event: FleetEvent) {
-        let Some(current) = self.inner.current() else { return };
-        let Ok(payload) = serde_json::to_value(&event) else { return };
-        let inner = Arc::clone(&self.inner);
-        let reply = Box::new(move |handled: Vec<Handled>| {
-            for one in handled {
-                match one.action() {
-                    Ok(Some(action)) => inner.up(Upward::Act(action)),
-                    Ok(None) => {}
-                    Err(error) => tracing::warn!(at = one.at, error, "a handler of the charter failed"),
-                }
-            }
-        });
-        current.give(Job::Event { event: event.word().to_owned(), payload, reply });
+        if let Ok(payload) = serde_json::to_value(&event) {
+            Inner::tell(&self.inner, event.word(), payload);
+        }
     }
 
     fn status(&self) -> CharterStatus {
@@ -219,6 +215,25 @@ impl Inner {
 
     fn status(&self) -> MutexGuard<'_, CharterStatus> {
         self.status.lock().expect("never poisoned: no code runs under it")
+    }
+
+    /// Calls the handlers of an event; what they want done goes up.
+    fn tell(self: &Arc<Self>, event: &str, payload: serde_json::Value) {
+        let Some(current) = self.current() else { return };
+        if !current.team.handlers.contains(event) {
+            return;
+        }
+        let inner = Arc::clone(self);
+        let reply = Box::new(move |handled: Vec<Handled>| {
+            for one in handled {
+                match one.action() {
+                    Ok(Some(action)) => inner.up(Upward::Act(action)),
+                    Ok(None) => {}
+                    Err(error) => tracing::warn!(at = one.at, error, "a handler of the charter failed"),
+                }
+            }
+        });
+        current.give(Job::Event { event: event.to_owned(), payload, reply });
     }
 
     fn order(&self, order: Order) {

@@ -1,4 +1,5 @@
 //! The command line, one file a subcommand. What a command does lives below; here it is parsed, asked for and shown.
+//! Commands that need a daemon reach it by its HTTP API alone; only `serve` builds one in this process.
 
 mod ack;
 mod cancel;
@@ -117,12 +118,9 @@ enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// The parent of one worker's processes; started by the daemon only
-    #[command(hide = true, name = "pane-exec")]
-    PaneExec,
 }
 
-/// Parses the words of a command line, carries it out and returns how it ended.
+/// Parses the words of a command line (`pane-exec` never comes here: it is no command for people), carries it out and returns how it ended.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> Exit {
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
@@ -167,7 +165,6 @@ fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
             terminal.print(&String::from_utf8_lossy(&script))?;
             Ok(Exit::Ok)
         }
-        Command::PaneExec => Err(Failure::Usage("pane-exec is started by the daemon only".into())),
     }
 }
 

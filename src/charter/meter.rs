@@ -42,6 +42,18 @@ impl Allowance {
     };
 }
 
+/// What is said when a coroutine of a run used up its time between two waits.
+pub(super) const NO_WAIT: &str = "ran for more than 100 ms without waiting";
+/// What is said when a run used up all its time.
+pub(super) const IN_ALL: &str = "the code of this run ran for more than 5 s in all";
+/// What is said when a VM used up its memory.
+pub(super) const MEMORY: &str = "out of memory: a charter's code may use 64 MiB";
+
+/// Returns whether a run failed because it passed a limit.
+pub(super) fn is_limit(why: &str) -> bool {
+    [NO_WAIT, IN_ALL, MEMORY].iter().any(|said| why.contains(said))
+}
+
 /// The clock of one VM; its interrupt reads it.
 pub(super) struct Meter {
     running: RefCell<Option<Thread>>,
@@ -110,9 +122,9 @@ impl Meter {
     }
 
     fn interrupt(&self) -> mlua::Result<VmState> {
-        let Some(thread) = self.running.borrow().clone() else {
+        if self.running.borrow().is_none() {
             return Ok(VmState::Continue);
-        };
+        }
         let now = Instant::now();
         self.count(now);
         self.beat.fetch_add(1, Ordering::Relaxed);
@@ -120,7 +132,7 @@ impl Meter {
         if self.used.get() >= allowance.time {
             // It stays blown: a script that catches the error meets it again at its next instruction.
             if self.blown.borrow().is_none() {
-                let text = match self.position(thread) {
+                let text = match self.position() {
                     Some(at) => format!("{at}: {}", allowance.said),
                     None => allowance.said.to_owned(),
                 };
@@ -135,7 +147,8 @@ impl Meter {
         Ok(VmState::Continue)
     }
 
-    fn position(&self, thread: Thread) -> Option<String> {
+    fn position(&self) -> Option<String> {
+        let thread = self.running.borrow().clone()?;
         let where_is = self.where_is.borrow().clone()?;
         where_is.call::<Option<String>>(thread).ok()?
     }

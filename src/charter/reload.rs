@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::courier::Order;
 use super::error::{CharterError, CharterErrors};
 use super::sources::Sources;
@@ -130,7 +132,7 @@ impl Inner {
             .map_err(|errors| format!("the charter of generation {number} does not load any more: {errors}"))
     }
 
-    async fn swap(&self, memory: &mut Memory, loaded: Loaded, last_good: bool) {
+    async fn swap(self: &Arc<Self>, memory: &mut Memory, loaded: Loaded, last_good: bool) {
         let (text, hash) = (Arc::<str>::from(loaded.sources.to_text()), loaded.sources.hash().to_owned());
         // Before any run can begin under it: its sources must be there when it is replayed.
         if let Err(error) = self.journal.save_sources(hash, Arc::clone(&text)).await {
@@ -154,7 +156,9 @@ impl Inner {
             }
         }
         tracing::info!(generation = team.generation.number, last_good, "charter in force");
+        let event = json!({"event": "charter_loaded", "generation": team.generation.number, "last_good": last_good});
         self.up(Upward::Team(team));
+        self.tell("charter_loaded", event);
     }
 
     fn refuse(&self, memory: &mut Memory, hash: String, errors: CharterErrors) -> CharterErrors {

@@ -8,20 +8,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mlua::{Function, IntoLua, MultiValue, Table, Thread, Value as LuaValue};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::json;
-use super::meter::Allowance;
+use super::json as border;
+use super::meter::{self, Allowance};
 use super::steps::{self, Asked, Reached};
 use super::world::World;
 use crate::fleet::ids::{RunId, StepPath};
 use crate::fleet::refusal::{Refusal, RefusalKind};
-use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, Step};
+use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, Step, StepRequest};
 
 /// Running time of one coroutine between two waits.
 const STEP_TIME: Duration = Duration::from_millis(100);
 /// Running time of a whole run.
-const RUN_TIME: Duration = Duration::from_secs(5);
+const RUN_TIME: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
+
+/// Under this name a step's value carries its refusal.
+const REFUSED: &str = "$refused";
 
 /// All runs of one VM.
 #[derive(Default)]
@@ -40,7 +43,6 @@ struct LiveRun {
     abandoned: HashSet<StepPath>,
     recorded: HashMap<StepPath, Arc<Step>>,
     finished: VecDeque<FinishedStep>,
-    refused: VecDeque<(StepPath, Refusal)>,
     newest: Option<u64>,
     used: Duration,
     queued: bool,
@@ -76,8 +78,10 @@ enum Resume {
 struct Waiting {
     strand: usize,
     verb: &'static str,
+    hash: String,
+    what: String,
     at: String,
-    submitted: bool,
+    refused: bool,
 }
 
 impl Runs {
@@ -111,12 +115,28 @@ impl Runs {
         }
     }
 
-    /// Takes the refusal of a step: an error at its line.
-    pub(super) fn refuse(&mut self, run: RunId, path: StepPath, refusal: Refusal) {
-        if let Some(live) = self.runs.get_mut(&run) {
-            live.refused.push_back((path, refusal));
-            self.wake(run);
+    /// Takes the refusal of a step. It is first journaled as the step's value, so that a replay meets it at the same
+    /// place; then it is an error at the step's line.
+    pub(super) fn refuse(&mut self, id: RunId, path: StepPath, refusal: Refusal, out: &mut dyn FnMut(RunInput)) {
+        let Some(live) = self.runs.get_mut(&id) else { return };
+        let Some(waiting) = live.waiting.get_mut(&path) else { return };
+        let text = format!("{}: run:{}: {refusal}", waiting.at, waiting.verb);
+        // A refused refusal would go round for ever; a divergence is nothing that a recipe may catch.
+        if waiting.refused || refusal.kind == RefusalKind::Divergence {
+            self.runs.remove(&id);
+            out(ended(id, RunOutcome::Failed, Some(text), Value::Null));
+            return;
         }
+        waiting.refused = true;
+        out(RunInput::Step {
+            run: id,
+            path,
+            verb: waiting.verb,
+            hash: waiting.hash.clone(),
+            what: waiting.what.clone(),
+            at: waiting.at.clone(),
+            request: Box::new(StepRequest::Value(json!({ REFUSED: text }))),
+        });
     }
 
     /// Forgets a run.
@@ -170,7 +190,7 @@ impl LiveRun {
         let began = || -> mlua::Result<(Thread, MultiValue)> {
             let args = vec![
                 LuaValue::Function(function),
-                json::from_json(&world.lua, job)?,
+                border::from_json(&world.lua, job)?,
                 run.id.to_string().into_lua(&world.lua)?,
                 recipe.into_lua(&world.lua)?,
             ];
@@ -189,7 +209,6 @@ impl LiveRun {
             recorded: finished.iter().map(|done| (done.step.path.clone(), Arc::clone(&done.step))).collect(),
             newest: finished.last().and_then(|done| done.step.seq),
             finished: finished.into(),
-            refused: VecDeque::new(),
             used: Duration::ZERO,
             queued: false,
         })
@@ -208,32 +227,19 @@ impl LiveRun {
             }
             return Ok(true);
         }
-        if let Some((path, refusal)) = self.refused.pop_front() {
-            if let Some(waiting) = self.waiting.remove(&path) {
-                if refusal.kind == RefusalKind::Divergence {
-                    return Err(failed(format!("divergence: {refusal}")));
-                }
-                let text = format!("{}: run:{}: {refusal}", waiting.at, waiting.verb);
-                self.runnable.push_back((waiting.strand, Resume::Error(text)));
-            }
-            return Ok(true);
-        }
         let Some(next) = self.finished.front() else {
             return Ok(false);
         };
         let path = next.step.path.clone();
         if let Some(waiting) = self.waiting.remove(&path) {
             let next = self.finished.pop_front().expect("it was looked at just now");
-            let value = match (waiting.verb, &*next.value) {
-                ("sleep" | "progress", _) => Ok(LuaValue::Nil),
-                (_, value) => json::from_json(&world.lua, value),
-            };
-            let resume = match value {
-                Ok(value) => Resume::Value(value),
-                Err(error) => {
-                    let failure = world.failure(&error, None);
-                    return Err(failed(failure.error.to_string()));
-                }
+            let resume = match (waiting.verb, next.value.get(REFUSED).and_then(Value::as_str)) {
+                (_, Some(refused)) => Resume::Error(refused.to_owned()),
+                ("sleep" | "progress", _) => Resume::Value(LuaValue::Nil),
+                _ => match border::from_json(&world.lua, &next.value) {
+                    Ok(value) => Resume::Value(value),
+                    Err(error) => return Err(failed(world.failure(&error, None).error.to_string())),
+                },
             };
             self.runnable.push_back((waiting.strand, resume));
             return Ok(true);
@@ -241,12 +247,6 @@ impl LiveRun {
         if self.abandoned.contains(&path) {
             self.finished.pop_front();
             return Ok(true);
-        }
-        // In a replay a step is only reached late where one before it was refused: that comes again.
-        let answered: HashSet<&StepPath> = self.finished.iter().map(|done| &done.step.path).collect();
-        let open = self.waiting.iter().any(|(path, w)| w.submitted && !answered.contains(path));
-        if open {
-            return Ok(false);
         }
         let step = &self.finished[0].step;
         Err(failed(format!(
@@ -266,10 +266,8 @@ impl LiveRun {
         let (run_left, strand) = (RUN_TIME.saturating_sub(self.used), &mut self.strands[index]);
         let step_left = STEP_TIME.saturating_sub(strand.used);
         let allowance = match run_left < step_left {
-            true => {
-                Allowance { time: run_left, said: "the code of this run ran for more than 5 s in all", sliced: true }
-            }
-            false => Allowance { time: step_left, said: "ran for more than 100 ms without waiting", sliced: true },
+            true => Allowance { time: run_left, said: meter::IN_ALL, sliced: true },
+            false => Allowance { time: step_left, said: meter::NO_WAIT, sliced: true },
         };
         let args = match resume {
             Resume::Start(args) => args,
@@ -292,7 +290,8 @@ impl LiveRun {
                 Err(failed(failure.error.to_string()))
             }
             Ok(values) if waits && values.is_empty() => {
-                self.runnable.push_back((index, Resume::Slice));
+                // First again: where a slice ends depends on the machine, and must not change the order within a run.
+                self.runnable.push_front((index, Resume::Slice));
                 Ok(())
             }
             Ok(values) if waits => self.asked(world, index, values, draw, out),
@@ -361,8 +360,15 @@ impl LiveRun {
                 record.verb, record.what, record.at, step.verb, step.what
             )));
         }
-        let waiting = Waiting { strand, verb: step.verb, at: at.clone(), submitted: recorded.is_none() };
-        if waiting.submitted {
+        let waiting = Waiting {
+            strand,
+            verb: step.verb,
+            hash: step.hash.clone(),
+            what: step.what.clone(),
+            at: at.clone(),
+            refused: false,
+        };
+        if recorded.is_none() {
             out(RunInput::Step {
                 run: self.id,
                 path: path.clone(),
@@ -465,7 +471,7 @@ impl LiveRun {
             Ok(read) => read,
             Err(error) => return failed(format!("{}: {error}", self.at)),
         };
-        let value = match json::to_json(&value, json::RUN_BYTES) {
+        let value = match border::to_json(&value, border::RUN_BYTES) {
             Ok(value) => value,
             Err(why) => return failed(format!("{}: the value of the recipe cannot be kept: {why}", self.at)),
         };

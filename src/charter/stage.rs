@@ -9,7 +9,7 @@ use mlua::{Function, Table};
 use serde_json::{Value, json};
 
 use super::error::CharterError;
-use super::meter::Allowance;
+use super::meter::{Allowance, is_limit};
 use super::rubric;
 use super::runs::Runs;
 use super::schema::check_job;
@@ -28,8 +28,8 @@ use crate::fleet::turn::{Outcome, Priority};
 const OPENS: Time = Time(1_700_000_000_000);
 /// How long a scripted worker takes.
 const REPLY: Span = Span(1_000);
-/// How long a turn without a deadline takes to time out.
-const TIMEOUT: Span = Span(600_000);
+/// How long a turn takes to time out that has no deadline, on a profile that has no timeout.
+const TIMEOUT: Span = Span(60_000);
 /// How many lines a transcript has at most.
 const MOST_LINES: usize = 1_000;
 
@@ -138,7 +138,9 @@ impl<'w> Stage<'w> {
         self.say(format!("{} {} begins", run.id, run.recipe));
         let played = self.play(&run, &job)?;
         self.say(format!("{} ends as {}", run.id, ending(&played.end)));
-        if played.end.outcome != RunOutcome::TimedOut {
+        // How far a run comes before a limit stops it depends on the machine.
+        let limited = played.end.why.as_deref().is_some_and(is_limit);
+        if played.end.outcome != RunOutcome::TimedOut && !limited {
             self.replay(&run, &job, &played)?;
         }
         Ok(Ok(played.end))
@@ -149,6 +151,7 @@ impl<'w> Stage<'w> {
         let mut runs = Runs::default();
         let mut inputs = VecDeque::new();
         let mut due = Due::new();
+        let mut order = 0u64;
         let mut played = Played {
             end: RunEnd {
                 outcome: RunOutcome::TimedOut,
@@ -190,17 +193,13 @@ impl<'w> Stage<'w> {
                 self.say(format!("{path} {}", step.what));
                 match self.answer(run, &step, *request)? {
                     Ok((at, value)) => {
-                        let order = played.reached.len() as u64;
+                        order += 1;
                         due.insert((at, order), (Arc::new(step), value));
                     }
-                    Err(refusal) => runs.refuse(run.id, path, refusal),
+                    Err(refusal) => runs.refuse(run.id, path, refusal, &mut |input| inputs.push_back(input)),
                 }
             }
             let Some(((at, _), (step, value))) = due.pop_first() else {
-                // A refusal may have made something runnable; when nothing is, the run can never end.
-                if runs.slice(world, &mut || 0, &mut |input| inputs.push_back(input)) || !inputs.is_empty() {
-                    continue;
-                }
                 return Err(CharterError::plain(format!("{} waits for something that never comes", run.id)));
             };
             self.now = self.now.max(at);
@@ -238,8 +237,6 @@ impl<'w> Stage<'w> {
         }
         match end {
             Some(end) if end == first.end => Ok(()),
-            // A step that was refused is asked again in a replay, which has nobody to refuse it.
-            None if first.reached.len() > first.journal.len() => Ok(()),
             other => Err(CharterError::plain(format!(
                 "a replay of {} ended as {}, the run itself as {}: something in it is not repeatable",
                 run.id,
@@ -329,7 +326,7 @@ impl<'w> Stage<'w> {
             let (outcome, took) = match word.as_str() {
                 "replied" => (Outcome::Replied, REPLY),
                 "failed" => (Outcome::Failed, REPLY),
-                "timed_out" => (Outcome::TimedOut, send.deadline.unwrap_or(TIMEOUT)),
+                "timed_out" => (Outcome::TimedOut, self.patience(send, &role)),
                 "lost" => (Outcome::Lost, REPLY),
                 _ => return Err(self.at(step, text)),
             };
@@ -344,6 +341,13 @@ impl<'w> Stage<'w> {
             return Ok(Ok((clock, value)));
         }
         Err(self.at(step, "a send without a try".to_owned()))
+    }
+
+    fn patience(&self, send: &StepSend, role: &RoleName) -> Span {
+        let team = &self.world.team;
+        let profile = team.roles.get(role).and_then(|role| team.profiles.get(role.profiles.first()?));
+        let timeout = profile.and_then(|profile| profile.timeout);
+        [send.deadline, timeout].into_iter().flatten().min().unwrap_or(TIMEOUT)
     }
 
     fn envelope(&self, role: RoleName, to: &Address, outcome: Outcome, text: String, times: Times) -> Envelope {

@@ -186,7 +186,7 @@ fn take(world: &World, runs: &mut Runs, job: Job, tell: &mut dyn FnMut(RunInput)
         }
         Job::Start { run, job, finished } => runs.start(world, &run, &job, finished, tell),
         Job::Answer(run, step) => runs.answer(run, step),
-        Job::Refuse(run, path, refusal) => runs.refuse(run, path, refusal),
+        Job::Refuse(run, path, refusal) => runs.refuse(run, path, refusal, tell),
         Job::Drop(run) => runs.drop(run),
         Job::Event { event, payload, reply } => {
             reply(handlers::call(world, &event, &payload));

@@ -45,7 +45,8 @@ impl Exit {
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    the thing itself failed: a turn ended without a reply, a run failed or is only partly done, a charter does not pass
+  1    it failed: a turn without a reply, a run that is not wholly done,
+       a charter that does not pass
   2    the command line is wrong
   3    still open: a question waits for an answer, or the wait is over
   4    fleetd refused; the reason and what would be right are on stderr
@@ -145,9 +146,12 @@ impl Failure {
             }
             Failure::Config(error) => error.hint.iter().cloned().collect(),
             Failure::Unreachable { .. } => vec!["start one: fleetd serve".into()],
-            Failure::Interrupted { goes_on } => goes_on.iter().cloned().collect(),
             Failure::Other { hints, .. } => hints.clone(),
-            Failure::Usage(_) | Failure::Stranger { .. } | Failure::Closed | Failure::Io { .. } => Vec::new(),
+            Failure::Usage(_)
+            | Failure::Interrupted { .. }
+            | Failure::Stranger { .. }
+            | Failure::Closed
+            | Failure::Io { .. } => Vec::new(),
         }
     }
 }

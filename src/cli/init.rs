@@ -49,7 +49,7 @@ struct Done {
 pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
     let mut done = Done { dry_run: args.dry_run, ..Done::default() };
     for (name, text) in files() {
-        let path = args.dir.join(&name);
+        let path = if args.dir == Path::new(".") { PathBuf::from(&name) } else { args.dir.join(&name) };
         let is_new = if args.dry_run { is_free(&path)? } else { write_new(&path, &text)? };
         if is_new { done.written.push(path) } else { done.kept.push(path) }
     }

@@ -105,7 +105,9 @@ impl Look {
 
 /// Returns a text without anything that could steer a terminal: control characters become visible.
 pub fn safe(text: &str) -> Cow<'_, str> {
-    let steers = |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let steers = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
     if !text.contains(steers) {
         return Cow::Borrowed(text);
     }

@@ -1,4 +1,5 @@
 //! `fleetd run`: recipes are started, listed, shown and cancelled; `fleetd recipes` lists what can be started.
+//! The job goes out as the author's JSON; whether it fits the recipe's input is checked by the charter, not here.
 
 use clap::{Args, Subcommand};
 use serde::Deserialize;
@@ -93,13 +94,8 @@ fn start(terminal: &Terminal, args: StartArgs) -> Result<Exit, Failure> {
         }
         None => Value::Null,
     };
-    let request = RunRequest {
-        recipe: args.recipe,
-        job,
-        deadline: args.deadline,
-        wait: None,
-        key: args.key.map(Into::into),
-    };
+    let request =
+        RunRequest { recipe: args.recipe, job, deadline: args.deadline, wait: None, key: args.key.map(Into::into) };
     let mut client = terminal.client()?;
     let reply = client.post("/v1/run", &request, Span(0))?;
     let id = reply.read::<Run>()?.id;
@@ -108,7 +104,9 @@ fn start(terminal: &Terminal, args: StartArgs) -> Result<Exit, Failure> {
         None => {
             terminal.show(&reply, || Ok(id.to_string()))?;
             if !terminal.json {
-                terminal.talk(&format!("{id} runs; see it with: fleetd run show {id}, wait for it: fleetd run show {id} --wait"));
+                terminal.talk(&format!(
+                    "{id} runs; see it with: fleetd run show {id}, wait for it: fleetd run show {id} --wait"
+                ));
             }
             Ok(Exit::Ok)
         }

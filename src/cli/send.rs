@@ -101,7 +101,8 @@ pub fn await_turn(
     bound: Bound,
     ack: bool,
 ) -> Result<Exit, Failure> {
-    let goes_on = format!("{id} goes on; see it with: fleetd trace {id}; its reply: fleetd poll; end it: fleetd cancel {id}");
+    let goes_on =
+        format!("{id} goes on; see it with: fleetd trace {id}; its reply: fleetd poll; end it: fleetd cancel {id}");
     let progress = |client: &Client, _: &Look| {
         let trace: Trace = client.get(&format!("/v1/turns/{id}"), Span(0)).ok()?.read().ok()?;
         let mut text = format!("{id} {}", super::look::timeline::word(trace.turn.turn.state));

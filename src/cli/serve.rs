@@ -37,16 +37,13 @@ pub struct ServeArgs {
 
 /// Runs the daemon until it is told to end.
 pub fn run(terminal: &Terminal, args: ServeArgs) -> Result<Exit, Failure> {
-    let args = config::Args {
-        config: args.config,
-        charter: args.charter,
-        state: terminal.state.clone(),
-        listen: args.listen,
-    };
+    let args =
+        config::Args { config: args.config, charter: args.charter, state: terminal.state.clone(), listen: args.listen };
     let config = config::load(&args, &Surroundings::of_process()?)?;
     let level = std::env::var("FLEETD_LOG").unwrap_or_else(|_| "info".into());
-    let filter = EnvFilter::try_new(&level)
-        .map_err(|error| Failure::Usage(format!("FLEETD_LOG is '{level}': {error}; write for example info or debug")))?;
+    let filter = EnvFilter::try_new(&level).map_err(|error| {
+        Failure::Usage(format!("FLEETD_LOG is '{level}': {error}; write for example info or debug"))
+    })?;
     let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(terminal.err.colour);
     log.with_env_filter(filter).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

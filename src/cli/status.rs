@@ -1,4 +1,5 @@
 //! `fleetd status` and `fleetd list`: the whole daemon, or only who is there.
+//! What is degraded and why is told by the daemon; the tables themselves are drawn in `look::roster`.
 
 use serde::Deserialize;
 
@@ -58,7 +59,9 @@ pub fn version(terminal: &Terminal) -> Result<Exit, Failure> {
     let daemon = health.ok().and_then(|health| health.version);
     match (terminal.json, &daemon) {
         (true, _) => terminal.print_json(&serde_json::json!({ "version": ours, "daemon": daemon }))?,
-        (false, Some(daemon)) if *daemon != ours => terminal.print(&format!("fleetd {ours} (the daemon is {daemon})"))?,
+        (false, Some(daemon)) if *daemon != ours => {
+            terminal.print(&format!("fleetd {ours} (the daemon is {daemon})"))?
+        }
         (false, _) => terminal.print(&format!("fleetd {ours}"))?,
     }
     Ok(Exit::Ok)

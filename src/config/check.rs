@@ -1,4 +1,5 @@
-//! From what is written to what is meant: every value of fleetd.toml is checked here, once. Pure.
+//! From what is written to what is meant: every value of fleetd.toml is checked here, once.
+//! Pure: no file, no clock, no variable is read here.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

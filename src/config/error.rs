@@ -1,4 +1,5 @@
-//! Why the daemon does not start with these settings: where, what, and what would be right. Nothing is read here.
+//! Why the daemon does not start with these settings: where, what, and what would be right.
+//! Nothing is read or checked here.
 
 use std::fmt;
 use std::ops::Range;

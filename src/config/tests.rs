@@ -1,4 +1,5 @@
-//! Tables of right and wrong settings, with the exact words of each refusal. No file is read.
+//! Tables of right and wrong settings, with the exact words of each refusal.
+//! All of it from texts in memory, but for the one test of the search for files.
 
 use std::path::{Path, PathBuf};
 

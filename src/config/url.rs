@@ -1,4 +1,5 @@
-//! The parts of an endpoint's address that matter here: scheme, host, port. Nothing is connected to.
+//! The parts of an endpoint's address that matter here: scheme, host, port.
+//! Nothing is ever connected to or looked up.
 
 /// Returns the host of an address such as `https://llm.example:8443/v1`, or what is wrong with it.
 pub(super) fn host_of(url: &str) -> Result<&str, String> {

@@ -17,9 +17,9 @@ use crate::charter::{self, Charter, CharterErrors};
 use crate::door;
 use crate::engine::ports::{Clock, Journal, JournalError};
 use crate::engine::{self, Handle, Ports};
+use crate::fleet::Fleet;
 use crate::fleet::team::{Generation, TeamLoad};
 use crate::fleet::time::Span;
-use crate::fleet::Fleet;
 use crate::launch;
 use crate::store::{StateDir, Store, StoreError};
 
@@ -144,6 +144,11 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     tasks.spawn("charter-watchdog", charter_tasks.watchdog);
     tasks.spawn("prune", super::couriers::prune(handle.clone(), settings.retention, PRUNE));
 
+    // Nobody is answered before the fleet goes by the charter that is in force.
+    let charter = handle.policy().status();
+    if !charter.files.is_empty() {
+        handle.in_force(charter.generation.number).await;
+    }
     let stop = CancellationToken::new();
     let listen = listener.local();
     state.announce(&listen.to_string())?;
@@ -188,4 +193,3 @@ async fn drain(handle: &Handle, longest: Span, signals: &mut super::signals::Sig
 fn load_of(handle: Arc<OnceLock<Handle>>) -> charter::Load {
     Arc::new(move || handle.get().map_or_else(TeamLoad::default, |handle| handle.fleet().load(handle.now())))
 }
-

@@ -270,7 +270,9 @@ impl Handle {
     /// Loads the charter anew if it changed.
     pub async fn reload(&self, caller: &Caller) -> Result<CharterStatus, Refusal> {
         rules::check(caller, Verb::Reload)?;
-        self.policy.reload().await
+        let status = self.policy.reload().await?;
+        self.in_force(status.generation.number).await;
+        Ok(status)
     }
 
     // === texts read back ===

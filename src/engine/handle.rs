@@ -130,6 +130,16 @@ impl Handle {
         self.input(Input::Act(action)).await;
     }
 
+    /// Waits until the fleet goes by this generation of the charter or a newer one, so that what a caller was told is
+    /// in force is in force. A store that takes nothing ends the wait too: the reason is among the degraded ones.
+    pub async fn in_force(&self, generation: u64) {
+        let mut published = self.published.clone();
+        let there = published.wait_for(|fleet| fleet.team().is_some_and(|team| team.generation.number >= generation));
+        if tokio::time::timeout(PATIENCE, there).await.is_err() {
+            tracing::warn!(generation, "the charter was loaded, but the fleet does not go by it yet");
+        }
+    }
+
     /// Stops handing out turns; what runs goes on.
     pub async fn drain(&self) {
         self.input(Input::Drain).await;

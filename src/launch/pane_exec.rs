@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> u8 {
     let record = if wake.told_to_end() {
         ExitRecord::without_a_run(Ended::Killed)
     } else {
-        Running::start(args, &dir, me).map_or_else(not_started, |running| running.to_the_end(args.timeout, &wake))
+        Running::start(args, &dir, me).map_or_else(not_started, |running| running.until_end(args.timeout, &wake))
     };
     write_until_written(&dir, &record);
     RAN
@@ -112,7 +112,7 @@ impl Running {
         }
     }
 
-    fn to_the_end(mut self, timeout: Option<Duration>, wake: &Wake) -> ExitRecord {
+    fn until_end(mut self, timeout: Option<Duration>, wake: &Wake) -> ExitRecord {
         let ended = loop {
             // An exit that was seen is the truth, even when the time passed or TERM came in the same moment.
             if let Some(status) = self.tree.reap() {
@@ -175,7 +175,10 @@ fn not_started(why: String) -> ExitRecord {
 }
 
 /// A record that is not written would make a finished turn unknown, so a full disk is waited out.
-#[expect(clippy::disallowed_methods, reason = "nobody tells when a disk has room again, and nothing else is left to do")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nobody tells when a disk has room again, and nothing else is left to do"
+)]
 fn write_until_written(dir: &TurnDir, record: &ExitRecord) {
     while let Err(error) = dir.write_exit(record) {
         say(&error.to_string());

@@ -1,4 +1,5 @@
-//! What is read, and how a row becomes a thing of the fleet again. Nothing is written here.
+//! What is read, and how a row becomes a thing of the fleet again.
+//! Nothing is written here, and no row is judged: what its content means is the fleet's matter.
 
 use std::sync::Arc;
 
@@ -89,7 +90,10 @@ fn meta(statements: &mut Statements<'_>, name: &str) -> Result<u64, ReadError> {
     Ok(value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0))
 }
 
-fn notes(statements: &mut Statements<'_>) -> Result<Vec<(Arc<str>, Arc<Value>)>, ReadError> {
+/// A note's name and its value.
+type Note = (Arc<str>, Arc<Value>);
+
+fn notes(statements: &mut Statements<'_>) -> Result<Vec<Note>, ReadError> {
     let mut found = Vec::new();
     let mut rows = statements.get("SELECT value, name FROM notes ORDER BY name")?.query([])?;
     while let Some(row) = rows.next()? {

@@ -1,4 +1,5 @@
-//! Prepared statements of one connection, each compiled once. No SQL of its own.
+//! Prepared statements of one connection, each compiled once.
+//! No SQL of its own may come in here.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -44,7 +44,8 @@ impl Writer {
         Ok(Writer { orders: Some(orders), thread: Some(thread) })
     }
 
-    /// Asks at once, so that requests are stored in the order of the calls; returns what becomes of it.
+    /// Asks at once, so that requests are stored in the order of the calls, also when the caller goes away; beyond
+    /// `WAITING` of them one is asked for when its future is polled. Returns what becomes of it.
     pub(super) fn write(&self, write: Write) -> Boxed<Result<(), JournalError>> {
         let (done, answer) = oneshot::channel();
         self.order(Order::Write(Request { write, done }), answer)

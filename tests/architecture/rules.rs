@@ -46,8 +46,8 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
     ("src/launch/pane_exec", &["thread::Builder"], "a process of its own without a runtime; it joins its threads"),
     (
         "src/launch/exec",
-        &["task::JoinSet", "JoinSet::new"],
-        "its one task, run by the daemon, owns the watch of each turn",
+        &["task::JoinSet", "JoinSet::new", "task::spawn_blocking"],
+        "its one task, run by the daemon, owns the watch of each turn; reading files is awaited on the spot",
     ),
     ("src/door/server", &["task::JoinSet", "JoinSet::new"], "the accept loop owns its connections and outlives them"),
     ("src/charter/reload", &["task::spawn_blocking"], "reading a tree of files blocks; it is awaited on the spot"),

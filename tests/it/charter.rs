@@ -1,4 +1,5 @@
 //! The charter through its port: rubrics, recipes, replay, reload, with an engine in memory.
+//! No daemon and no worker: whoever needs a process to answer belongs into `live` or `kill`.
 
 mod fake;
 
@@ -8,7 +9,8 @@ use std::time::Duration;
 
 use fake::{FakeJournal, House, free, loud};
 use fleetd::engine::ports::Policy;
-use fleetd::fleet::run::{RunInput, RunOutcome};
+use fleetd::fleet::refusal::Refusal;
+use fleetd::fleet::run::{RunEffect, RunInput, RunOutcome, StepRequest};
 use fleetd::fleet::team::{Address, Task};
 use fleetd::fleet::time::Time;
 use serde_json::json;
@@ -111,7 +113,7 @@ async fn a_crash_at_any_step_ends_in_the_same_value_and_sends_nothing_twice() {
     whole.start(1, "shout", json!({"parts": ["x", "y", "z"]}));
     let end = whole
         .finish(|request| match request {
-            fleetd::fleet::run::StepRequest::Value(_) => json!(4),
+            StepRequest::Value(_) => json!(4),
             other => loud(other),
         })
         .await;
@@ -127,7 +129,7 @@ async fn a_crash_at_any_step_ends_in_the_same_value_and_sends_nothing_twice() {
             };
             first.submitted.push((path.to_string(), (**request).clone()));
             let value = match &**request {
-                fleetd::fleet::run::StepRequest::Value(_) => json!(4),
+                StepRequest::Value(_) => json!(4),
                 other => loud(other),
             };
             first.answer(&input, value);
@@ -139,7 +141,7 @@ async fn a_crash_at_any_step_ends_in_the_same_value_and_sends_nothing_twice() {
         second.resume(&run);
         let again = second
             .finish(|request| match request {
-                fleetd::fleet::run::StepRequest::Value(_) => json!(4),
+                StepRequest::Value(_) => json!(4),
                 other => loud(other),
             })
             .await;
@@ -171,4 +173,196 @@ async fn a_bad_save_changes_nothing_and_a_good_one_decides_the_next_task() {
     assert_eq!(team.generation.number, 2);
     assert_eq!(team.rubrics[0], "all to a");
     assert_eq!(house.charter.status().error, None);
+}
+
+#[tokio::test]
+async fn a_run_goes_on_with_the_files_it_began_with() {
+    let (dir, mut house) = house().await;
+    house.team().await;
+    let charter = dir.path().join("charter");
+    let run = house.start(1, "shout", json!({"parts": ["x"]}));
+    let first = house.input().await;
+    write(&charter, "recipes/shout.lua", "fleet.recipe('shout', {}, function() return 'new' end)\n");
+    assert_eq!(house.team().await.generation.number, 2);
+    // The new files decide for new runs, the old ones for the old run.
+    house.start(2, "shout", json!({}));
+    let RunInput::Ended { run: ended, end } = house.input().await else { panic!("it has no steps") };
+    assert_eq!((ended.0, end.value), (2, json!("new")));
+    let RunInput::Step { request, .. } = &first else { panic!("the first is a send") };
+    house.answer(&first, loud(request));
+    let next = house.input().await;
+    assert!(matches!(&next, RunInput::Step { verb: "progress", .. }), "{next:?}");
+
+    // After a restart the old files are only in the journal.
+    let (state, journal) = (dir.path().join("state"), house.journal.clone());
+    let last = house.charter.status().generation;
+    drop(house);
+    let mut second = House::open(charter, state, journal, Some(last)).await;
+    assert_eq!(second.charter.status().generation.number, 2);
+    second.resume(&run);
+    let end = second.finish(loud).await;
+    assert_eq!((end.outcome, &end.value["texts"]), (RunOutcome::Done, &json!(["X"])), "{:?}", end.why);
+}
+
+#[tokio::test]
+async fn a_step_that_does_not_match_its_record_ends_the_run_and_names_both_sides() {
+    let (dir, mut house) = house().await;
+    let run = house.start(1, "shout", json!({"parts": ["x"]}));
+    let first = house.input().await;
+    let RunInput::Step { request, .. } = &first else { panic!("the first is a send") };
+    house.answer(&first, loud(request));
+    let journal = house.journal.clone();
+    drop(house);
+    {
+        let mut memory = journal.0.lock().unwrap();
+        let steps = memory.finished.get_mut(&run.id).unwrap();
+        let changed = fleetd::fleet::run::Step {
+            hash: "00".to_owned(),
+            what: "to w-a: something else".to_owned(),
+            at: "recipes/shout.lua:9".to_owned(),
+            ..(*steps[0].step).clone()
+        };
+        steps[0].step = std::sync::Arc::new(changed);
+    }
+    let (charter, state) = (dir.path().join("charter"), dir.path().join("state"));
+    let mut second = House::open(charter, state, journal, None).await;
+    second.resume(&run);
+    let RunInput::Ended { end, .. } = second.input().await else { panic!("it should end at once") };
+    assert_eq!(end.outcome, RunOutcome::Failed);
+    assert_eq!(
+        end.why.as_deref(),
+        Some(
+            "divergence: the journal says that each#1[1].send#1 was run:send (to w-a: something else) at recipes/shout.lua:9, but the code came to run:send (to w-a: x) at recipes/shout.lua:5"
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_broken_charter_starts_with_the_last_good_copy_or_degraded() {
+    let (dir, house) = house().await;
+    drop(house);
+    let charter = dir.path().join("charter");
+    write(&charter, "broken.lua", "local x = = 1\n");
+    let state = dir.path().join("state");
+    let house = House::open(charter.clone(), state, FakeJournal::default(), None).await;
+    let status = house.charter.status();
+    assert!(status.last_good, "{status:?}");
+    assert!(status.error.as_deref().is_some_and(|error| error.starts_with("broken.lua:1: ")), "{status:?}");
+    house.charter.route(task(None), free(&["w-a", "w-b"])).await.expect("the copy answers");
+    drop(house);
+
+    let nowhere = dir.path().join("empty-state");
+    fs::create_dir_all(&nowhere).unwrap();
+    let mut house = House::open(charter.clone(), nowhere, FakeJournal::default(), None).await;
+    assert_eq!(house.charter.status().generation.number, 0);
+    let refused = house.charter.route(task(None), free(&[])).await.expect_err("nothing is in force");
+    assert!(refused.to_string().contains("broken.lua:1: "), "{refused}");
+    fs::remove_file(charter.join("broken.lua")).unwrap();
+    assert_eq!(house.team().await.generation.number, 1);
+}
+
+#[tokio::test]
+async fn a_save_that_fails_its_tests_is_not_taken_over() {
+    let (dir, house) = house().await;
+    let charter = dir.path().join("charter");
+    write(
+        &charter,
+        "tests/a.lua",
+        "fleet.test('bulk', function(t)\n  t.equal(t.route({ kind = 'bulk' }).role, 'w-b')\nend)\n",
+    );
+    let refused = house.charter.reload().await.expect_err("the test is wrong");
+    assert_eq!(
+        refused.message,
+        "tests/a.lua:2: test 'bulk' failed: wanted \"w-b\", got \"w-a\"\n  2 |   t.equal(t.route({ kind = 'bulk' }).role, 'w-b')"
+    );
+    assert_eq!(house.charter.status().generation.number, 1);
+}
+
+#[tokio::test]
+async fn a_directory_that_is_replaced_as_a_whole_is_noticed() {
+    let (dir, mut house) = house().await;
+    house.team().await;
+    let (charter, beside) = (dir.path().join("charter"), dir.path().join("next"));
+    write(
+        &beside,
+        "only.lua",
+        "fleet.profile('p', { launcher = 'exec', command = { 'cat' } })\nfleet.role('w', { profiles = { 'p' } })\n",
+    );
+    fs::rename(&charter, dir.path().join("old")).unwrap();
+    fs::rename(&beside, &charter).unwrap();
+    let team = loop {
+        let team = house.team().await;
+        if team.roles.len() == 1 {
+            break team;
+        }
+    };
+    assert!(team.roles.contains_key(&"w".into()));
+}
+
+#[tokio::test]
+async fn handlers_are_called_and_their_actions_go_up() {
+    let (dir, mut house) = house().await;
+    house.team().await;
+    let text = "fleet.on('worker_gone', function(event)\n  return { action = 'tell_leader', text = event.worker .. ' is gone' }\nend)\n\
+                fleet.on('charter_loaded', function(event)\n  return { action = 'tell_leader', text = 'generation ' .. event.generation }\nend)\n";
+    write(&dir.path().join("charter"), "hooks.lua", text);
+    house.team().await;
+    let mut said = Vec::new();
+    house.charter.event(fleetd::fleet::events::FleetEvent::WorkerGone {
+        worker: "w-a-1".into(),
+        role: "w-a".into(),
+        why: "it died".to_owned(),
+    });
+    while said.len() < 2 {
+        if let fleetd::charter::Upward::Act(fleetd::fleet::events::Action::TellLeader { text }) = house.next().await {
+            said.push(text);
+        }
+    }
+    assert_eq!(said, ["generation 2", "w-a-1 is gone"]);
+}
+
+#[tokio::test]
+async fn a_refused_step_is_an_error_at_its_line_and_stays_one_in_a_replay() {
+    let (dir, mut house) = house().await;
+    house.team().await;
+    let text = "fleet.recipe('careful', {}, function(job, run)\n\
+                local ok, why = pcall(function() return run:send { to = 'w-z-9', prompt = 'x' } end)\n\
+                local after = run:send { to = 'w-a', prompt = 'after' }\n\
+                return { ok, why, after.text }\nend)\n";
+    write(&dir.path().join("charter"), "careful.lua", text);
+    house.team().await;
+    let run = house.start(1, "careful", json!({}));
+    let first = house.input().await;
+    let RunInput::Step { path, .. } = &first else { panic!("the first is a send") };
+    let refusal = Refusal::unknown("worker", "w-z-9", ["w-a-1"]);
+    house.charter.run(RunEffect::Refuse { run: run.id, path: path.clone(), refusal: refusal.clone() });
+    // The refusal becomes the step's value in the journal, under the same path and hash.
+    let again = house.input().await;
+    let RunInput::Step { path: second, request, .. } = &again else { panic!("it is journaled") };
+    assert_eq!(second, path);
+    let StepRequest::Value(value) = &**request else { panic!("as a value: {request:?}") };
+    house.answer(&again, value.clone());
+    let after = house.input().await;
+    assert!(matches!(&after, RunInput::Step { path, .. } if path.as_str() == "send#2"), "{after:?}");
+    let journal = house.journal.clone();
+    let last = house.charter.status().generation;
+    drop(house);
+    let (charter, state) = (dir.path().join("charter"), dir.path().join("state"));
+    let mut second = House::open(charter, state, journal, Some(last)).await;
+    second.resume(&run);
+    let end = second.finish(loud).await;
+    let why = format!("careful.lua:2: run:send: {refusal}");
+    assert_eq!((end.outcome, end.value), (RunOutcome::Done, json!([false, why, "AFTER"])));
+    assert_eq!(second.submitted.len(), 1);
+
+    // What cannot even be recorded ends the run.
+    second.start(2, "careful", json!({}));
+    let first = second.input().await;
+    let RunInput::Step { run, path, .. } = &first else { panic!("the first is a send") };
+    for _ in 0..2 {
+        second.charter.run(RunEffect::Refuse { run: *run, path: path.clone(), refusal: refusal.clone() });
+    }
+    let _journaled = second.input().await;
+    let RunInput::Ended { end, .. } = second.input().await else { panic!("it should end") };
+    assert_eq!((end.outcome, end.why), (RunOutcome::Failed, Some(why)));
 }

@@ -372,10 +372,7 @@ fn at_shutdown_waiting_callers_are_told_where_things_stand() {
     let head =
         format!("Host: localhost:{}\r\nContent-Type: application/json\r\nContent-Length: {length}", local.port());
     stream.write_all(format!("POST /message HTTP/1.1\r\n{head}\r\n\r\n{body}").as_bytes()).unwrap();
-    // The second turn is accepted once the roster shows it.
-    while door.get("/v1/list").1["open_turns"] != json!(2) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    door.until_open(2);
     door.closing.cancel();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -391,9 +388,7 @@ fn a_client_that_goes_away_leaves_its_turn_running() {
     let mut stream = TcpStream::connect(door.local).unwrap();
     let head = format!("Host: localhost\r\nContent-Type: application/json\r\nContent-Length: {}", body.len());
     stream.write_all(format!("POST /message HTTP/1.1\r\n{head}\r\n\r\n{body}").as_bytes()).unwrap();
-    while door.get("/v1/list").1["open_turns"] != json!(1) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    door.until_open(1);
     drop(stream);
     door.release();
     let (_, mail) = door.get("/v1/poll?wait=30s");

@@ -44,7 +44,7 @@ impl Journal for Prompts {
         answer(())
     }
     fn load(&self) -> Boxed<Result<Saved, JournalError>> {
-        unimplemented!("launchers do not load")
+        unreachable!("launchers do not load")
     }
     fn prompt(&self, turn: TurnId) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
         answer(self.0.lock().unwrap().get(&turn).map(|(prompt, _)| prompt.clone()))
@@ -332,7 +332,13 @@ async fn what_cannot_be_started_says_why() {
     let mut life = house.live();
     life.hand(&Arc::new(house.worker(&["no-such-prog"])), &house.turn(3, ""));
     let finish = life.finished().await;
-    assert!(finish.why.as_deref().unwrap().starts_with("not started: cannot start no-such-prog: no directory of PATH has it"));
+    assert!(
+        finish
+            .why
+            .as_deref()
+            .unwrap()
+            .starts_with("not started: cannot start no-such-prog: no directory of PATH has it")
+    );
     assert!(!house.file("ran").exists());
 }
 

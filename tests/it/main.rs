@@ -1,8 +1,14 @@
 //! The integration tests: one binary, one module a part.
+//! What several of them need stands in `support` and in the modules of that part.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is, its helpers included")]
 
 mod charter;
+mod cli;
+mod demo;
 mod demo_scripts;
 mod door;
+mod engine;
 mod exec;
 mod fleet_asks;
 mod fleet_charter;

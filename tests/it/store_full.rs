@@ -1,4 +1,5 @@
 //! A disk without room: the commit is refused as a whole, what was stored stays, and it goes on once there is room.
+//! Shown with a limit of pages everywhere, and with a small real disk where one can be mounted.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

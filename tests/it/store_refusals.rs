@@ -1,4 +1,5 @@
 //! What the store refuses to open, with the words a person reads; and the older file that it brings up to date.
+//! After each refusal the file must lie there as it was found.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};

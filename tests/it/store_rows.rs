@@ -1,4 +1,5 @@
-//! Records for the tests of the store, made by hand. No test stands here.
+//! Records for the tests of the store, made by hand, and a place to keep them.
+//! No test stands here.
 
 use std::sync::Arc;
 

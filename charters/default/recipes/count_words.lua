@@ -1,5 +1,5 @@
 -- A first recipe: cut a text into pieces, have them counted at the same time, add up.
--- Try it: fleetd run count-words '{"text": "one two\nthree", "lines": 1}'
+-- Try it: fleetd run start count-words --wait --job '{"text": "one two\nthree", "lines": 1}'
 
 local pieces = require("lib.pieces")
 

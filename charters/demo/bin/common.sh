@@ -95,6 +95,7 @@ plain_files() {
 
 # One awk reads every file of the batch. A worker adds three functions: begin() when a file is opened,
 # look(line) for each of its lines, finish() at its end; `path`, `ext`, `source` and `at` (the line's number) are set.
+# One that has seen enough of a file sets `enough`.
 # shellcheck disable=SC2016,SC2034 # awk text, used by those who source this file
 reader='
 BEGIN {
@@ -103,14 +104,16 @@ BEGIN {
   for (i in list) is_source[list[i]] = 1
 }
 {
-  path = $0; file = ENVIRON["root"] "/" decode(path); at = 0; binary = 0
+  path = $0; file = ENVIRON["root"] "/" decode(path); at = binary = enough = crlf = 0
   ext = extension(path); source = (ext in is_source) && path !~ /\.min\.js$|\.d\.ts$/
   begin()
   while ((got = (getline line < file)) > 0) {
     at++
     if (at <= 20 && line ~ /[^\t\r\f -~\200-\377]/) { binary = 1; break }
-    sub(/\r$/, "", line)
+    if (at == 1 && line ~ /\r$/) crlf = 1
+    if (crlf) sub(/\r$/, "", line)
     look(line)
+    if (enough) break
   }
   close(file)
   if (got < 0) unread++

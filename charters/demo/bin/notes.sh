@@ -11,6 +11,7 @@ function look(line,   before, word) {
   before = substr(line, 1, RSTART); line = substr(line, RSTART); sub(/^[^TFXH]*/, "", line)
   # In code a note is a comment; elsewhere it is followed by a colon or a name. All else is only the word.
   if (source ? before !~ /\/\/|#|--|\/\*|^[ \t]*\*|;|<!--/ : line !~ /^[A-Z]+[:(]/) return
+  if (source && gsub(/"/, "", before) % 2) return # inside a string
   word = line; sub(/[^A-Z].*/, "", word)
   finding(word == "TODO" ? "low" : "medium", at, "note: " line)
 }'

@@ -39,7 +39,7 @@ function look(line,   length_now) {
   else if (open && line ~ closer) close_at(indent(line))
   else if (open && !body[open]) { if (index(line, "{")) body[open] = 1; else if (line ~ /;[ \t]*$/) open-- } # only declared
   if (line ~ starts && line !~ /;[ \t]*$|}[ \t,;)]*$|[^A-Za-z_]end[ \t,;)]*$/) open_at(line)
-  if (line ~ /[^ \t]/) last = at
+  if (python && line ~ /[^ \t]/) last = at
 }
 function finish() {
   if (!source || generated) return

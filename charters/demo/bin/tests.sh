@@ -42,8 +42,7 @@ untested_files() {
 untested_files | inspect tests '
 function begin() { tested = 0; logic = 0 }
 function look(line) {
-  if (tested) return
-  if (line ~ /#\[(cfg\()?(tokio::)?test|^[ \t]*(async +)?def test_|^>>> |unittest|[^A-Za-z]TEST(_F|_P)?\(|^test "|@generated|DO NOT EDIT/) tested = 1
+  if (line ~ /#\[(cfg\()?(tokio::)?test|^[ \t]*(async +)?def test_|^>>> |unittest|[^A-Za-z]TEST(_F|_P)?\(|^test "|@generated|DO NOT EDIT/) tested = enough = 1
   else if (line ~ /^[ \t]*[^ \t\/#*]/) logic++
 }
 function finish() {

@@ -53,14 +53,15 @@ fleet.recipe("inspect", {
     parts = "string[]", -- each a list of files, one a line, or `@` and the path of such a list
     top = "integer?", -- how long the ranking may be; 20
   },
-  deadline = "5m",
+  deadline = "10m",
 }, function(job, run)
   local errands = plan(job.parts)
   run:progress("%d parts, %d errands", #job.parts, #errands)
 
-  -- All are sent at once. How many run at once is up to the roles in team.lua.
+  -- All are sent at once; how many run at once is up to the roles in team.lua. The deadline is for waiting and working
+  -- together, the profile's timeout for working alone.
   local replies = run:each(errands, function(errand)
-    return run:send { to = errand.role, prompt = job.root .. "\n" .. errand.files .. "\n" }
+    return run:send { to = errand.role, prompt = job.root .. "\n" .. errand.files .. "\n", deadline = "8m" }
   end)
 
   -- What went wrong is a value like any other: it is reported, and the rest goes on.

@@ -50,7 +50,8 @@ impl Grid {
 
     /// Returns one line a row.
     pub fn lines(&self, look: &Look) -> Vec<String> {
-        self.rows.iter().map(|(role, cells)| line(role, cells, look)).collect()
+        let widest = self.rows.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
+        self.rows.iter().map(|(role, cells)| line(role, cells, widest, look)).collect()
     }
 }
 
@@ -59,10 +60,11 @@ fn role_of(step: &Step) -> Option<&str> {
     step.what.strip_prefix("to ")?.split(':').next()
 }
 
-fn line(role: &str, cells: &[Cell], look: &Look) -> String {
+fn line(role: &str, cells: &[Cell], widest: usize, look: &Look) -> String {
     let ended = cells.iter().filter(|cell| matches!(cell, Cell::Replied | Cell::Missing)).count();
     let signs: String = cells.iter().map(|cell| sign(*cell, look)).collect();
-    let line = format!("  {role:<8} {signs} {ended}/{}", cells.len());
+    let gap = " ".repeat(widest - cells.len());
+    let line = format!("  {role:<8} {signs}{gap} {ended}/{}", cells.len());
     console::truncate_str(&line, look.width, look.cut()).into_owned()
 }
 
@@ -103,6 +105,8 @@ mod tests {
         let replied = HashMap::from([(TurnId(1), true), (TurnId(3), false)]);
         let grid = Grid::of(&steps, &working, &replied);
         assert_eq!(grid.lines(&plain(80)), ["  w-notes  ■✗ 2/2", "  w-size   ▸· 0/2"]);
+        let uneven = Grid::of(&steps[..3], &working, &replied);
+        assert_eq!(uneven.lines(&plain(80)), ["  w-notes  ■✗ 2/2", "  w-size   ▸  0/1"]);
         let ascii = Look { unicode: false, ..plain(14) };
         assert_eq!(grid.lines(&ascii), ["  w-notes  #..", "  w-size   >.."]);
     }

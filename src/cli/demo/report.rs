@@ -300,7 +300,7 @@ mod tests {
         insta::assert_snapshot!(text, @r"
         40 files in 2 parts, 2 turns: partial
         1 of 9 errands brought nothing back
-        left out: 1 behind a symbolic link
+        left out: 1 not followed (symbolic links)
 
         The worst 2 of 31 findings
           high    src/a.rs:7      long function: f has 180 lines

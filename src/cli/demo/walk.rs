@@ -69,9 +69,9 @@ impl LeftOut {
     pub fn reasons(&self) -> Vec<String> {
         let counts = [
             (self.big, "too big to be source text"),
-            (self.links, "behind a symbolic link"),
+            (self.links, "not followed (symbolic links)"),
             (self.special, "of another kind (pipe, socket, device)"),
-            (self.folders, "kept for tools (.git, target, …)"),
+            (self.folders, "kept by tools, such as .git or target"),
             (self.unreadable, "unreadable"),
         ];
         let mut reasons: Vec<String> =
@@ -212,7 +212,10 @@ mod tests {
         let bounds = Bounds { file_bytes: 256, ..Bounds::default() };
         let walked = walk(dir.path(), bounds, |_| true).expect("walked");
         assert_eq!(names(&walked), ["small"]);
-        assert_eq!(walked.left_out.reasons(), ["1 too big to be source text", "2 kept for tools (.git, target, …)"]);
+        assert_eq!(
+            walked.left_out.reasons(),
+            ["1 too big to be source text", "2 kept by tools, such as .git or target"]
+        );
     }
 
     #[test]

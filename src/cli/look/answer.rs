@@ -61,7 +61,7 @@ pub fn accepted(turn: &TurnView, look: &Look) -> String {
 /// Draws an open turn or run: why the wait ended, and what to do.
 pub fn pending(pending: &Pending, look: &Look) -> String {
     let (id, see, end) = match (pending.turn, pending.run) {
-        (_, Some(run)) => (run.to_string(), format!("fleetd run show {run}"), "run"),
+        (_, Some(run)) => (run.to_string(), format!("fleetd run show {run}"), "end"),
         (Some(turn), None) => (turn.to_string(), format!("fleetd trace {turn}"), "reply"),
         (None, None) => ("it".to_string(), "fleetd status".to_string(), "end"),
     };
@@ -75,7 +75,7 @@ pub fn pending(pending: &Pending, look: &Look) -> String {
     }
     let mut out = vec![wrap(&line, look.width, "")];
     out.extend(pending.questions.iter().map(|q| question(q, look)));
-    let later = format!("its {end} waits in your mailbox when it comes: fleetd poll; where it stands: {see}");
+    let later = format!("its {end} will wait in your mailbox: fleetd poll; where it stands: {see}");
     out.push(wrap(&look.dim(&later), look.width, ""));
     out.join("\n")
 }
@@ -131,7 +131,13 @@ mod tests {
             "questions": [{"question": "q5", "run": "r3", "text": "Merge the two lists, or keep both?", "at": 1000}]
         }))
         .expect("a pending run");
-        insta::assert_snapshot!(pending(&open, &plain(60)), @"");
+        insta::assert_snapshot!(pending(&open, &plain(60)), @"
+        r3 asks, and goes on when it is answered
+          q5 of r3: Merge the two lists, or keep both?
+          answer: fleetd reply q5 TEXT
+        its end will wait in your mailbox: fleetd poll; where it
+        stands: fleetd run show r3
+        ");
     }
 
     #[test]
@@ -140,6 +146,10 @@ mod tests {
             "pending": "wait_over", "turn": "t17", "state": "queued", "waits": "cap: 2 of 2 workers of 'w-local' are busy"
         }))
         .expect("a pending turn");
-        insta::assert_snapshot!(pending(&open, &plain(80)), @"");
+        insta::assert_snapshot!(pending(&open, &plain(80)), @"
+        t17 is still queued (cap: 2 of 2 workers of 'w-local' are busy)
+        its reply will wait in your mailbox: fleetd poll; where it stands: fleetd trace
+        t17
+        ");
     }
 }

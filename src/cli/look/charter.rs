@@ -1,4 +1,5 @@
 //! Charters: what a check and its tests came to, the one in force, and where the rubrics would send a task.
+//! Every text in it comes from an author's files, so it is made harmless for the terminal before it is drawn.
 
 use std::path::Path;
 
@@ -58,7 +59,12 @@ pub fn routed(routed: &Routed, look: &Look) -> String {
 /// Draws what a check came to: what the charter declares, or every mistake with its place.
 pub fn report(report: &Report, dir: &Path, look: &Look) -> String {
     if !report.ok {
-        return report.errors.iter().map(|error| safe(&mistake(error, dir)).into_owned()).collect::<Vec<_>>().join("\n");
+        return report
+            .errors
+            .iter()
+            .map(|error| safe(&mistake(error, dir)).into_owned())
+            .collect::<Vec<_>>()
+            .join("\n");
     }
     let hash: String = report.hash.iter().flat_map(|hash| hash.chars().take(12)).collect();
     let mut out = vec![format!("{} is {} ({hash})", dir.display(), look.state("ready").replace("ready", "good"))];
@@ -98,7 +104,12 @@ pub fn tests(report: &TestReport, dir: &Path, look: &Look) -> String {
             continue;
         }
         let place = dir.join(&test.file);
-        out.push(format!("{} {name} ({}:{})", look.state("failed").replace("failed", "FAIL"), place.display(), test.line));
+        out.push(format!(
+            "{} {name} ({}:{})",
+            look.state("failed").replace("failed", "FAIL"),
+            place.display(),
+            test.line
+        ));
         if let Some(error) = &test.error {
             out.extend(safe(&mistake(error, dir)).lines().map(|line| format!("     {line}")));
         }
@@ -120,7 +131,15 @@ mod tests {
             "last_good": true, "error": "team.lua:3: no 'recpie'; did you mean 'recipe'?\n  3 | fleet.recpie(\"x\")", "rejected": 1, "rubric_errors": 0
         }))
         .expect("a status");
-        insta::assert_snapshot!(status(&shown, &plain(80)), @"");
+        insta::assert_snapshot!(status(&shown, &plain(80)), @r#"
+        generation 3 (0123456789ab) of charters/default
+          what is in force is the last good copy, not what lies in the directory
+          routes.lua
+          team.lua
+        the newest files were not taken:
+          team.lua:3: no 'recpie'; did you mean 'recipe'?
+            3 | fleet.recpie("x")
+        "#);
     }
 
     #[test]
@@ -130,6 +149,10 @@ mod tests {
             "asked": [{"rubric": "urgent first", "said": "nothing"}, {"rubric": "bulk goes local", "said": "w-local: bulk work"}]
         }))
         .expect("a decision");
-        insta::assert_snapshot!(routed(&shown, &plain(80)), @"");
+        insta::assert_snapshot!(routed(&shown, &plain(80)), @"
+        → w-local, because bulk work and a local worker is free
+           urgent first: nothing
+         * bulk goes local: w-local: bulk work
+        ");
     }
 }

@@ -1,4 +1,5 @@
 //! How a failure looks: `error:` with what was wrong, `hint:` with what would be right.
+//! Hints come with the failure and the exit code from `exit`; no advice is made up while drawing.
 
 use console::Style;
 
@@ -8,7 +9,8 @@ use crate::cli::exit::Failure;
 /// Draws a failure.
 pub fn draw(failure: &Failure, look: &Look) -> String {
     match failure {
-        Failure::Interrupted { .. } => lines("interrupted", "", &failure.hints(), look),
+        Failure::Interrupted { goes_on: Some(goes_on) } => lines("interrupted", goes_on, &[], look),
+        Failure::Interrupted { goes_on: None } => look.bold("interrupted"),
         _ => lines("error", &failure_text(failure), &failure.hints(), look),
     }
 }

@@ -1,4 +1,5 @@
 //! What waits in a mailbox, oldest first, each with its id for `ack`.
+//! Drawing a message shows it and no more: whether it counts as shown or collected is known only to the daemon.
 
 use super::answer::{ended, question};
 use super::{Look, safe, wrap};
@@ -32,7 +33,8 @@ fn one(item: &MailItem, whole: bool, look: &Look) -> String {
         return format!("{id} asks{shown}\n{}", question(asked, look));
     }
     if let Some(result) = &item.run {
-        return format!("{id} {}{shown}\n{}", super::run::line(&result.run, None, look), super::run::value(&result.value));
+        let value = text(&super::run::value(&result.value), whole, look);
+        return format!("{id} {}{shown}{value}", super::run::line(&result.run, None, look));
     }
     let notice = item.notice.as_deref().unwrap_or("something this version of fleetd does not know");
     wrap(&safe(notice), look.width, &format!("{id}{shown} "))
@@ -76,7 +78,20 @@ mod tests {
             "more": true, "cursor": "m23"
         }))
         .expect("a mailbox");
-        insta::assert_snapshot!(draw(&mail, false, &plain(80)), @"");
+        insta::assert_snapshot!(draw(&mail, false, &plain(80)), @r#"
+        m20 t17 · replied in 1.2s · w-local-1 (shown before)
+          one
+          two
+        m21 asks
+          q5 of t18: Which one?
+          answer: fleetd reply q5 TEXT
+        m22 r3 · bug-hunt · partial in 1m01s · 8/8 turns · 2 parts are missing
+          {
+            "found": 6
+          }
+        m23 the charter was not taken: team.lua:3: no 'recpie'
+        more wait: fleetd poll --after m23
+        "#);
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! Roles and workers as tables, and the state of the whole daemon above them.
+//! The counts come ready from the daemon and are never added up here from the rows of workers.
 
 use super::table::{Column, draw as table};
 use super::{Look, safe, wrap};
@@ -18,13 +19,13 @@ const ROLES: &[Column] = &[
 const WORKERS: &[Column] = &[
     Column::new("WORKER", 9),
     Column::new("STATE", 8),
-    Column::new("FOR", 6).right(),
-    Column::new("TURN", 7),
+    Column::new("FOR", 5).right(),
+    Column::new("TURN", 6),
     Column::new("TURNS", 2).right(),
-    Column::new("PROFILE", 5),
+    Column::new("PROFILE", 4),
     Column::new("LAUNCHER", 3),
     Column::new("PID", 1).right(),
-    Column::new("WHY", 4).bends(),
+    Column::new("WHY", 7).bends(),
 ];
 
 /// Draws everybody.
@@ -135,17 +136,41 @@ mod tests {
 
     #[test]
     fn a_wide_terminal_shows_all_columns() {
-        insta::assert_snapshot!(draw(&roster(), &plain(120)), @"");
+        insta::assert_snapshot!(draw(&roster(), &plain(120)), @"
+        ROLE      BUSY  WAITING  WORKERS  FAILED  PROFILES      ABOUT
+        w-claude   0/6   12/200        0          qwen, sonnet  judges what others found
+        w-local    1/6   12/200        1       2  qwen, sonnet  bulk work on this machine, many small parts at once
+
+        WORKER     STATE     FOR  TURN  TURNS  PROFILE  LAUNCHER   PID  WHY
+        w-local-1  busy    1m01s  t17      41  qwen     exec      4711
+        w-local-2  failed  250ms            0  qwen     exec            the program does not exist
+        ");
     }
 
     #[test]
     fn eighty_columns_lose_what_matters_least() {
-        insta::assert_snapshot!(draw(&roster(), &plain(80)), @"");
+        insta::assert_snapshot!(draw(&roster(), &plain(80)), @"
+        ROLE      BUSY  WAITING  WORKERS  FAILED  PROFILES      ABOUT
+        w-claude   0/6   12/200        0          qwen, sonnet  judges what others found
+        w-local    1/6   12/200        1       2  qwen, sonnet  bulk work on this machi…
+
+        WORKER     STATE     FOR  TURN  TURNS  PROFILE  LAUNCHER   PID  WHY
+        w-local-1  busy    1m01s  t17      41  qwen     exec      4711
+        w-local-2  failed  250ms            0  qwen     exec            the program doe…
+        ");
     }
 
     #[test]
     fn forty_columns_still_tell_who_does_what() {
-        insta::assert_snapshot!(draw(&roster(), &plain(40)), @"");
+        insta::assert_snapshot!(draw(&roster(), &plain(40)), @"
+        ROLE      BUSY  WAITING  WORKERS  FAILED
+        w-claude   0/6   12/200        0
+        w-local    1/6   12/200        1       2
+
+        WORKER     STATE   TURN  WHY
+        w-local-1  busy    t17
+        w-local-2  failed        the program do…
+        ");
     }
 
     #[test]

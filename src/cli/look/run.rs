@@ -1,4 +1,5 @@
 //! Runs: one line each, one in full, and the recipes that can be started.
+//! How long an open run takes is told from a moment that is handed in; of a long run only the last steps are drawn.
 
 use serde_json::Value;
 
@@ -160,8 +161,16 @@ mod tests {
         ended["why"] = json!("30m passed");
         ended["ended"] = json!(62_000);
         let runs: Vec<Run> = serde_json::from_value(json!([run(), ended])).expect("runs");
-        insta::assert_snapshot!(list(&runs, Time(5_200), &plain(80)), @"");
-        insta::assert_snapshot!(list(&runs, Time(5_200), &plain(40)), @"");
+        insta::assert_snapshot!(list(&runs, Time(5_200), &plain(80)), @"
+        RUN  RECIPE    STATE      TURNS   TOOK  OWNER     PROGRESS
+        r3   bug-hunt  running      5/8   4.2s  operator  judging 5 lists, 3 missing
+        r3   bug-hunt  timed_out    5/8  1m01s  operator  30m passed
+        ");
+        insta::assert_snapshot!(list(&runs, Time(5_200), &plain(40)), @"
+        RUN  RECIPE    STATE      TURNS   TOOK
+        r3   bug-hunt  running      5/8   4.2s
+        r3   bug-hunt  timed_out    5/8  1m01s
+        ");
     }
 
     #[test]
@@ -174,7 +183,13 @@ mod tests {
         ]);
         shown["questions"] = json!([{"question": "q5", "run": "r3", "text": "Merge?", "at": 4000}]);
         let shown: RunDetail = serde_json::from_value(shown).expect("a run");
-        insta::assert_snapshot!(detail(&shown, Time(5_200), &plain(80)), @"");
+        insta::assert_snapshot!(detail(&shown, Time(5_200), &plain(80)), @"
+        r3 · bug-hunt · running for 4.2s · 5/8 turns · judging 5 lists, 3 missing
+          +12ms ● each#1[1].send#1 t4: to w-local: Look for bugs in a (recipes/hunt.lua…
+            +3s ○ ask_leader#1: Merge? (recipes/hunt.lua:12)
+          q5 of r3: Merge?
+          answer: fleetd reply q5 TEXT
+        ");
     }
 
     #[test]
@@ -184,6 +199,10 @@ mod tests {
             "input": {"type": "object", "required": ["parts"], "properties": {"parts": {"type": "array", "items": {"type": "string"}}, "quorum": {"type": "integer"}}}
         }]}))
         .expect("recipes");
-        insta::assert_snapshot!(recipes(&shown, &plain(80)), @"");
+        insta::assert_snapshot!(recipes(&shown, &plain(80)), @"
+        bug-hunt
+          Workers search parts; a judge ranks.
+          job: parts: array of string, quorum: integer (optional); at most 30m00s
+        ");
     }
 }

@@ -6,7 +6,8 @@ use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use super::Look;
 
 const GAP: usize = 2;
-const LEAST: usize = 8;
+/// What is left of a column that bends.
+const LEAST: usize = 12;
 
 /// One column.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +72,7 @@ fn total(shown: &[(usize, usize)]) -> usize {
 /// Returns the width when the bending columns are cut as far as they may be.
 fn least_width(columns: &[Column], shown: &[(usize, usize)]) -> usize {
     let bent: Vec<(usize, usize)> =
-        shown.iter().map(|(n, width)| (*n, if columns[*n].bends { (*width).min(LEAST * 2) } else { *width })).collect();
+        shown.iter().map(|(n, width)| (*n, if columns[*n].bends { (*width).min(LEAST) } else { *width })).collect();
     total(&bent)
 }
 

@@ -40,7 +40,10 @@ pub(super) async fn gone(process: ProcessId) {
     }
 }
 
-#[expect(deprecated, reason = "its successor is an unsafe function; for an OwnedFd, which is what is given here, this one is sound")]
+#[expect(
+    deprecated,
+    reason = "its successor is an unsafe function; for an OwnedFd, which is what is given here, this one is sound"
+)]
 fn watch(descriptor: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(descriptor, Interest::READABLE).ok()
 }
@@ -58,7 +61,10 @@ pub(super) async fn end(root: ProcessId) {
 
 /// Kills a pane-exec and whatever comes from it, also what has left its tree. Returns once nothing is left, or
 /// nothing more can be done.
-#[expect(clippy::disallowed_methods, reason = "the dead of another process tell nobody; the thread is one for blocking")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the dead of another process tell nobody; the thread is one for blocking"
+)]
 pub(super) fn kill(root: ProcessId) {
     // Looked for before anybody is killed: an orphan is found by its mark alone, and one may have changed that.
     let mut known: HashSet<ProcessId> = HashSet::from([root]);

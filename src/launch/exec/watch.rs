@@ -172,7 +172,10 @@ impl Watch {
 
     /// Our pane-exec has ended. That is of interest only if the turn is unclaimed: else the directory tells more.
     async fn judge(&self, status: ExitStatus, tries: u32) -> Result<(), String> {
-        if status.success() || status.code() == Some(LOST.into()) || !matches!(self.look().await, Ok(Standing::Unclaimed)) {
+        if status.success()
+            || status.code() == Some(LOST.into())
+            || !matches!(self.look().await, Ok(Standing::Unclaimed))
+        {
             return Ok(());
         }
         let said = fs::read_to_string(self.dir.trouble()).unwrap_or_default();

@@ -31,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Inside {
     pub local: SocketAddr,
     pub closing: CancellationToken,
+    engine: Handle,
     released: watch::Sender<bool>,
     client: ureq::Agent,
     server: Option<tokio::task::JoinHandle<()>>,
@@ -43,11 +44,11 @@ enum Order {
     Run(RunEffect),
 }
 
-struct Pretended(mpsc::UnboundedSender<Order>);
+struct Pretended(mpsc::Sender<Order>);
 
 impl Launchers for Pretended {
     fn carry_out(&self, order: WorkEffect) {
-        let _ = self.0.send(Order::Work(order));
+        assert!(self.0.try_send(Order::Work(order)).is_ok(), "more orders than a test gives");
     }
 }
 
@@ -70,7 +71,7 @@ impl Policy for Pretended {
     }
 
     fn run(&self, order: RunEffect) {
-        let _ = self.0.send(Order::Run(order));
+        assert!(self.0.try_send(Order::Run(order)).is_ok(), "more orders than a test gives");
     }
 
     fn event(&self, _: FleetEvent) {}
@@ -113,7 +114,7 @@ impl Inside {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let state = TempDir::new().unwrap();
         let journal: Arc<dyn Journal> = Store::open(&StateDir::take(state.path()).unwrap()).unwrap();
-        let (orders, taken) = mpsc::unbounded_channel();
+        let (orders, taken) = mpsc::channel(4_096);
         let ports = Ports {
             journal: journal.clone(),
             launchers: Arc::new(Pretended(orders.clone())),
@@ -132,19 +133,27 @@ impl Inside {
             }
             let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap().patience(patience);
             let local = listener.local();
-            let router = Door::new(engine, closing.clone()).router();
+            let router = Door::new(engine.clone(), closing.clone()).router();
             let serve = listener.serve(router, closing.clone(), Duration::from_secs(5));
             (local, tokio::spawn(serve))
         });
         let config =
             ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(crate::support::PATIENCE));
         let client = config.build().into();
-        Inside { local, closing, released, client, server: Some(server), runtime: Some(runtime), _state: state }
+        Inside { local, closing, engine, released, client, server: Some(server), runtime: Some(runtime), _state: state }
     }
 
     /// Lets every turn end whose prompt says `hold`.
     pub fn release(&self) {
         self.released.send_replace(true);
+    }
+
+    /// Waits until so many turns are accepted and not settled.
+    pub fn until_open(&self, turns: usize) {
+        let mut published = self.engine.watch();
+        let open = |fleet: &Arc<Fleet>| fleet.turns().filter(|turn| !turn.state.is_settled()).count() == turns;
+        let reached = async { tokio::time::timeout(crate::support::PATIENCE, published.wait_for(open)).await.is_ok() };
+        assert!(self.runtime.as_ref().unwrap().block_on(reached), "{turns} open turns were never seen");
     }
 
     pub fn get(&self, path: &str) -> (u16, Value) {
@@ -194,7 +203,7 @@ fn read(mut answer: ureq::http::Response<ureq::Body>) -> (u16, Value) {
 
 /// The pretended workers and recipes.
 async fn work(
-    mut orders: mpsc::UnboundedReceiver<Order>,
+    mut orders: mpsc::Receiver<Order>,
     engine: Handle,
     journal: Arc<dyn Journal>,
     release: watch::Receiver<bool>,

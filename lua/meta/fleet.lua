@@ -1,0 +1,241 @@
+---@meta fleet
+-- Generated from src/charter/describe.rs; `FLEETD_BLESS=1 cargo nextest run reference` writes it anew.
+
+---@class fleet.Task
+---@field prompt string The text.
+---@field kind? string The sender's free word for the kind of work.
+---@field from string Who sends: `leader`, `operator`, `run r3`.
+---@field urgent boolean True when it asks to go first.
+---@field now number When it is asked, in seconds since 1970.
+
+---@class fleet.Load
+---@field max_busy integer How many may be busy at once.
+---@field busy integer How many are busy.
+---@field free integer How many more could start now.
+---@field waiting integer How many turns wait in its queue, those of runs included.
+---@field max_waiting integer How many may wait.
+---@field workers integer Living workers.
+---@field recent_failures integer Turns of the last ten minutes that failed, timed out or were lost.
+
+---@class fleet.Envelope
+---@field ok boolean True exactly when the worker replied.
+---@field text string The reply; empty when there is none.
+---@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`.
+---@field why? string Why it ended so, for people.
+---@field outcome string How the turn ended.
+---@field turn string The turn's id.
+---@field from table Who answered: `worker`, `role`, `profile`, `launcher`.
+---@field stderr? string The end of what the process wrote to stderr.
+---@field times table When what happened, in milliseconds since 1970.
+
+---@class fleet.Missing
+---@field part integer Its place in the list.
+---@field item any What `run:each` was given at that place.
+---@field error string The outcome's word.
+---@field why? string Why, for people.
+---@field turn? string Its last turn.
+
+---@class fleet.TestRun
+---@field outcome string `done`, `partial` or `failed`.
+---@field value any The run's value.
+---@field why? string Why, unless it is done.
+
+---@class fleet.TestRoute
+---@field role? string The role that gets it.
+---@field worker? string The worker that gets it.
+---@field because string Why.
+---@field rubric string The rubric that decided.
+
+---@class fleet.TestSent
+---@field to string The role or worker it went to.
+---@field prompt string The prompt.
+---@field kind? string Its kind.
+
+---@class fleet.Profile
+---@field about? string What it is for, for people.
+---@field launcher string How the worker is started; in this version `"exec"`: a command that gets the prompt on stdin and answers on stdout.
+---@field command? string[] Program and arguments of an `exec` worker.
+---@field cwd? string Working directory; the daemon's own if absent.
+---@field env? table<string, string> Variables that are added to the worker's small environment.
+---@field timeout? string|number From the start of the process to its exit, such as `"30s"`.
+---@field idle_ttl? string|number How long an idle worker that started by itself stays.
+
+---@class fleet.Role
+---@field about? string What it is for, for people.
+---@field profiles string[] The profiles that its workers may have; the first is the default.
+---@field max_busy? integer How many may be busy at once; 1 if absent.
+---@field max_waiting? integer How many messages may wait in its queue; 100 if absent. Parts of a run do not count.
+
+---@class fleet.Routed
+---@field role? string The role that gets it; this or `worker`.
+---@field worker? string The worker that gets it; this or `role`.
+---@field because? string Why, for people; the rubric's own text if absent.
+
+---@class fleet.Recipe
+---@field about? string What it does, for people.
+---@field input? table<string, string> The fields of the job: `"string"`, `"integer"`, `"number"`, `"boolean"`, `"any"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job.
+---@field deadline? string|number How long a run may take from its start, such as `"30m"`.
+
+---@class fleet.Send
+---@field to? string A role or a worker; absent or `"auto"`: the rubrics decide.
+---@field prompt string The text for the worker.
+---@field kind? string A free word for the kind of work; rubrics see it.
+---@field deadline? string|number From acceptance to the reply, each try anew, such as `"8m"`.
+---@field retries? integer How often a timed out or lost turn is tried again on another worker; 0 if absent.
+---@field priority? string `"now"` goes first; `"normal"` if absent.
+
+---@class fleet.Team
+---@field roles table<string, fleet.Load> every role with its load
+
+---@class fleet
+---@field null any what stands for null in a list
+fleet = {}
+
+---Declares how a worker is started.
+---@param name string
+---@param spec fleet.Profile
+function fleet.profile(name, spec) end
+
+---Declares a pool of interchangeable workers; messages are addressed to it.
+---@param name string
+---@param spec fleet.Role
+function fleet.role(name, spec) end
+
+---Declares a rubric. Rubrics are asked in the order of their declaration where a message without an address should go; the first answer wins. It may not wait, and sees frozen tables.
+---@param why string
+---@param fn fun(task: fleet.Task, team: fleet.Team): fleet.Routed
+function fleet.route(why, fn) end
+
+---Declares a job in several steps. Its function may wait: every `run:` step is journaled, and after a restart the run goes on where it was.
+---@param name string
+---@param spec fleet.Recipe
+---@param fn fun(job: any, run: fleet.Run): any
+function fleet.recipe(name, spec, fn) end
+
+---Declares a handler of `turn_settled`, `run_ended`, `worker_gone` or `charter_loaded`. It may not wait. It gives back nothing, or one action: `{ action = "tell_leader", text = … }`, `{ action = "stop_worker", worker = … }`, `{ action = "park_role", role = …, ["for"] = "5m" }`, `{ action = "retry_turn", turn = … }`.
+---@param event string
+---@param fn fun(event: table): table
+function fleet.on(event, fn) end
+
+---Declares a test; `fleetd charter test` runs it with scripted workers and virtual time, and so does every reload before the new files are taken.
+---@param name string
+---@param fn fun(t: fleet.Test)
+function fleet.test(name, fn) end
+
+---@class fleet.Run
+---@field id string
+---@field recipe string
+local run = {}
+
+---Sends a message and waits for the envelope. What the world does wrong is a value (`envelope.ok`, `envelope.error`); what the author does wrong is an error at that line.
+---@param spec fleet.Send
+---@return fleet.Envelope
+function run:send(spec) end
+
+---Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`.
+---@param list any[]
+---@param fn fun(item: any, index: integer): any
+---@return any[]
+function run:each(list, fn) end
+
+---Parts a list of replies into what was found and what is missing.
+---@param replies any[]
+---@return any[], fleet.Missing[]
+function run:split(replies) end
+
+---Frames a text, an envelope or a list of them as quoted data for the next prompt: every line gets a bar in front, so that a worker's text cannot pose as an instruction.
+---@param value any
+---@return string
+function run:quote(value) end
+
+---Waits for a length of time, over restarts too.
+---@param span string|number
+function run:sleep(span) end
+
+---Gives the time in seconds since 1970, the same at a replay.
+---@return number
+function run:now() end
+
+---Draws as math.random does: in [0, 1), in 1..low, or in low..high; the same at a replay.
+---@param low? integer
+---@param high? integer
+---@return number
+function run:random(low, high) end
+
+---Sets a small value under a name that outlives the run; without a value, reads it.
+---@param name string
+---@param value any
+---@return any
+function run:note(name, value) end
+
+---Says how far the run is, formatted as string.format does.
+---@param text string
+---@param ... any
+function run:progress(text, ...) end
+
+---Asks whoever started the run, and waits for the answer.
+---@param question string
+---@return string
+function run:ask_leader(question) end
+
+---To be returned: the run ends as `partial` with this value.
+---@param value any
+---@param why string
+---@return any
+function run:partial(value, why) end
+
+---To be returned: the run ends as `failed`.
+---@param why string
+---@param value any
+---@return any
+function run:fail(why, value) end
+
+---@class fleet.Test
+local t = {}
+
+---Scripts the workers of a role (or one worker): what the function returns is the reply text; `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end.
+---@param role string
+---@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer }): any
+function t.worker(role, fn) end
+
+---Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same.
+---@param recipe string
+---@param job any
+---@return fleet.TestRun
+function t.run(recipe, job) end
+
+---Asks the rubrics; every role is free.
+---@param task { prompt: string?, kind: string?, from: string?, urgent: boolean? }
+---@return fleet.TestRoute
+function t.route(task) end
+
+---Scripts the answers to `run:ask_leader`.
+---@param fn fun(question: string): string
+function t.answer(fn) end
+
+---Lists what was sent in this test so far.
+---@return fleet.TestSent[]
+function t.sent() end
+
+---Fails the test unless both are the same, tables by what is in them.
+---@param got any
+---@param wanted any
+function t.equal(got, wanted) end
+
+---Fails the test unless the value is true.
+---@param value any
+---@param message? string
+function t.ok(value, message) end
+
+---To be returned by a scripted worker: the turn failed.
+---@param why string
+---@return any
+function t.fail(why) end
+
+---To be returned by a scripted worker: the turn timed out.
+---@return any
+function t.timeout() end
+
+---To be returned by a scripted worker: the worker died.
+---@return any
+function t.lost() end
