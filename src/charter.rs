@@ -17,6 +17,8 @@ mod offline;
 mod played;
 mod reference;
 mod reload;
+#[cfg(test)]
+mod replayed;
 mod rubric;
 mod runs;
 mod schema;
@@ -126,6 +128,10 @@ impl Charter {
     /// Reads the charter and puts it in force; a broken one leaves the last good copy in force, or nothing.
     ///
     /// Fails only when the directory cannot be read at all.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a VM's thread must never wait for the engine; what each channel can hold is bounded by the open steps of runs"
+    )]
     pub async fn open(options: Options) -> Result<(Charter, UnboundedReceiver<Upward>, Tasks), CharterErrors> {
         let (orders, order_inbox) = unbounded_channel();
         let (inputs, input_inbox) = unbounded_channel();

@@ -1,4 +1,5 @@
 //! The command line, one file a subcommand. What a command does lives below; here it is parsed, asked for and shown.
+//! Commands that need a daemon reach it by its HTTP API alone; only `serve` builds one in this process.
 
 mod ack;
 mod cancel;

@@ -1,4 +1,5 @@
 //! A daemon to measure: private state, private charter, a free port.
+//! It is the built program, talked to over HTTP like any other; nothing of its inside is called from here.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

@@ -1,4 +1,5 @@
 //! Sends, commits, starts and answers, one after the other on an otherwise idle daemon.
+//! Each stands beside what this machine needs for the same without a daemon, or beside a bar from the design.
 
 use std::io::Read;
 use std::path::Path;

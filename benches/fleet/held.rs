@@ -1,4 +1,5 @@
 //! Ten thousand callers of another process that all wait for a reply, and how long it takes to let them go.
+//! The callers are this program once more as a child, so that their memory and files do not count as the daemon's.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

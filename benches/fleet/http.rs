@@ -1,4 +1,5 @@
 //! The smallest HTTP client that serves: one request at a time on one kept connection, so that the client costs little.
+//! It understands what fleetd answers and no more, and panics at the first surprise.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

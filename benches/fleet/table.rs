@@ -1,4 +1,5 @@
 //! The printed table: a figure, its limit, and the ratio of the two.
+//! It judges nothing and ends no program with a failure: a bar that was missed is for the reader to see.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,5 @@
 //! The cross-checks of a generation: what only shows when all files have been read.
+//! The fields of a single spec are `spec`'s matter. No Lua is called here, and the first mistake hides no other.
 
 use super::declare::{At, Registry};
 use super::error::CharterError;

@@ -1,4 +1,5 @@
 //! What the files of a charter declared: as data for the fleet, and as functions that stay in the VM.
+//! The functions belong to one VM and never leave its thread; only the data, as a `Team`, goes to the fleet.
 
 use mlua::{Function, Value as LuaValue};
 use serde_json::Value;

@@ -1,4 +1,5 @@
 //! Handlers of events: called in order, each may give back one action of a fixed list.
+//! Whether the action is carried out is for the fleet to decide; a handler that fails stops neither the others nor it.
 
 use mlua::Value as LuaValue;
 use serde_json::Value;

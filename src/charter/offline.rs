@@ -1,4 +1,5 @@
 //! A charter without a daemon: checked, tested and asked by the same code that loads it live.
+//! No engine and no journal come in here; a check that passes here and fails in the daemon would be a fault.
 
 use std::path::Path;
 use std::sync::Arc;

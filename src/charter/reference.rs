@@ -1,4 +1,5 @@
 //! What is generated from the descriptions: the meta file for editors and the reference for people.
+//! What a verb or a field means is written in `describe` and not here, so that check and reference agree.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
 //! Asking the rubrics where a task should go: the first answer wins, a broken rubric is skipped and said so.
+//! Whether the place has room and the caller may send there is decided by the fleet, after the rubric has spoken.
 
 use mlua::{Table, Value as LuaValue};
 

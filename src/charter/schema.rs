@@ -1,4 +1,5 @@
 //! The short form of a recipe's input (`"string[]?"`), its JSON Schema, and the check of a job against it.
+//! Only the words of the short form are known here; this is no validator of arbitrary JSON Schemas.
 
 use serde_json::{Map, Value, json};
 

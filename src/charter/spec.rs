@@ -1,4 +1,5 @@
 //! Specs as authors write them, read field by field: what is unknown, missing or of the wrong kind is said by name.
+//! Which fields there are is said in `describe`; whether the names in them exist is seen by `check`, at the end.
 
 use std::collections::BTreeMap;
 

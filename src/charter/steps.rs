@@ -1,4 +1,5 @@
 //! What a recipe asks for when it waits: the table that the prelude yielded, read and checked.
+//! Nothing is sent or recorded here. The hash covers what was asked for and never what was drawn, or no replay fits.
 
 use mlua::{Function, Table, Value as LuaValue};
 use serde_json::{Value, json};

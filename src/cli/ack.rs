@@ -1,4 +1,5 @@
 //! `fleetd ack`: messages are collected and leave the mailbox.
+//! A question stays open although its message was collected; `fleetd reply` is what answers it.
 
 use clap::Args;
 use serde_json::json;

@@ -1,4 +1,5 @@
 //! `fleetd cancel`: a queued turn is withdrawn, a running one interrupted, a run ended with all its open turns.
+//! What can still be cancelled the daemon knows; only the letter of the id tells here which of the two is meant.
 
 use clap::Args;
 use serde_json::json;

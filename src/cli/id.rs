@@ -1,4 +1,5 @@
 //! Ids as arguments: told apart by their letter, so that one command takes several kinds.
+//! Whether there is such a turn, run or question is not asked here; the daemon refuses what it does not know.
 
 use std::str::FromStr;
 

@@ -1,4 +1,5 @@
 //! `fleetd poll`: what waits for you, oldest first. It collects nothing; `fleetd ack` does.
+//! One request, however long it waits: it does not go round in a loop and remembers no cursor from call to call.
 
 use clap::Args;
 

@@ -1,4 +1,5 @@
 //! `fleetd reply`: the answer to a question of a worker or a run.
+//! Which question of a turn is the open one is for the daemon to find, so that two people cannot disagree about it.
 
 use clap::Args;
 

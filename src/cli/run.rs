@@ -1,4 +1,5 @@
 //! `fleetd run`: recipes are started, listed, shown and cancelled; `fleetd recipes` lists what can be started.
+//! The job goes out as the author's JSON; whether it fits the recipe's input is checked by the charter, not here.
 
 use clap::{Args, Subcommand};
 use serde::Deserialize;

@@ -1,4 +1,5 @@
 //! `fleetd status` and `fleetd list`: the whole daemon, or only who is there.
+//! What is degraded and why is told by the daemon; the tables themselves are drawn in `look::roster`.
 
 use serde::Deserialize;
 

@@ -1,4 +1,5 @@
 //! Texts that a command is given: as words, as a file with `@`, or on standard input with `-`.
+//! Nothing is trimmed or added: what was given is what is sent, to the last newline of a file.
 
 use std::io::Read;
 

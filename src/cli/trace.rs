@@ -1,4 +1,5 @@
 //! `fleetd trace`: what happened to a turn, and when.
+//! The marks and reasons are recorded by the daemon as it goes; none of them is guessed from here.
 
 use clap::Args;
 

@@ -1,4 +1,5 @@
 //! `fleetd spawn` and `fleetd stop`: a worker is started, drained or killed.
+//! Nothing is polled: the daemon answers the one request when the worker is up, is gone, or could not come up.
 
 use clap::Args;
 use serde_json::json;
@@ -13,7 +14,7 @@ use crate::fleet::time::Span;
 pub const SPAWN_EXAMPLES: &str = "\
 Examples:
   fleetd spawn w-local
-  fleetd spawn w-claude --profile sonnet";
+  fleetd spawn w-local --profile upper";
 
 pub const STOP_EXAMPLES: &str = "\
 Examples:

@@ -1,4 +1,5 @@
 //! The daemon's clock: wall time at the start plus monotonic time since, so that it never jumps while fleetd runs.
+//! The daemon's rules get their time from here alone; whoever decides is handed a `Time` and reads no clock.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,5 @@
 //! The small tasks that carry what one room reports to the engine.
+//! They carry in the order in which things were told and judge nothing; what is late or doubled the fleet sorts out.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! The default charter, as it is inside the program: used where nobody has one, and what `fleetd init` copies out.
+//! What the charter says is written in `charters/default` and not here, and it is loaded like any other directory.
 
 use std::io;
 use std::path::{Path, PathBuf};

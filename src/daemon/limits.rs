@@ -1,4 +1,5 @@
 //! What the kernel allows one process.
+//! Bounds that an operator sets, of turns, runs and workers, are `config`'s matter and do not come in here.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

@@ -17,9 +17,9 @@ use crate::charter::{self, Charter, CharterErrors};
 use crate::door;
 use crate::engine::ports::{Clock, Journal, JournalError};
 use crate::engine::{self, Handle, Ports};
+use crate::fleet::Fleet;
 use crate::fleet::team::{Generation, TeamLoad};
 use crate::fleet::time::Span;
-use crate::fleet::Fleet;
 use crate::launch;
 use crate::store::{StateDir, Store, StoreError};
 
@@ -193,4 +193,3 @@ async fn drain(handle: &Handle, longest: Span, signals: &mut super::signals::Sig
 fn load_of(handle: Arc<OnceLock<Handle>>) -> charter::Load {
     Arc::new(move || handle.get().map_or_else(TeamLoad::default, |handle| handle.fleet().load(handle.now())))
 }
-

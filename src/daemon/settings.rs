@@ -1,4 +1,5 @@
 //! What a daemon is started with, taken from the checked configuration.
+//! Nothing is checked here again, and no file of settings is read: whoever builds a `Settings` answers for it.
 
 use std::io;
 use std::net::SocketAddr;

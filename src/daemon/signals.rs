@@ -1,4 +1,5 @@
 //! The signals that end a daemon.
+//! They are only heard and named here; what a first and a second one mean is decided in `serve`.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

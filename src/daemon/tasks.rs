@@ -1,4 +1,5 @@
 //! Every task of the daemon has a name, an owner and an end. All are spawned here and nowhere else.
+//! What a task does is not known here. One that ends by itself is a fault, and its name says where to look.
 
 use std::future::Future;
 

@@ -1,4 +1,5 @@
 //! What the engine needs from the rooms above it, as traits. They implement, it calls; it never imports them.
+//! No type of a store, a process or a VM may stand in a signature here: only the fleet's own words and plain JSON.
 
 use std::future::Future;
 use std::pin::Pin;

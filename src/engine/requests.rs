@@ -1,4 +1,5 @@
 //! What doors are asked and what they answer, as plain data: the same types for REST, MCP and the command line.
+//! Field names here are a promise to every client. Nothing is decided and no HTTP is known here.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! Questions: a worker asks inside its turn, a recipe asks its leader; the answer lets the same turn or step go on.
+//! That a question waits in a mailbox is `mailbox`'s matter; here it opens and is answered once or ends with its asker.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! What callers can want: each call is checked against the rules, then against the state, then done.
+//! No door is known here: whether a call came over REST, MCP or the command line makes no difference to its answer.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! A new generation of the charter, applied as a difference: nothing that runs is killed by a save.
+//! How a charter is read and found good is decided above; what comes in here is in force and cannot be refused.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! Who gets the next turn: queues meet free workers, within the caps of their role.
+//! Which turn of a queue is next, `queue` knows; and no rubric is asked here, for by now every turn has its address.
 
 use std::sync::Arc;
 

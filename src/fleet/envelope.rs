@@ -1,4 +1,5 @@
 //! The reply with its metadata: what a sender gets for a turn.
+//! It is written once, when the turn ends, and not changed after. How a turn gets its outcome is not known here.
 
 use std::sync::Arc;
 

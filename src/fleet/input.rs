@@ -1,4 +1,5 @@
 //! Everything that can reach the fleet, everything it can want done, and everything it answers.
+//! Only types and no rule: a new way into or out of the fleet begins here.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! What waits for a sender: replies, questions, ended runs, notices. And the questions themselves.
+//! Rows only: when one is laid down, shown and collected is decided beside this file, and envelopes lie in the store.
 
 use std::sync::Arc;
 

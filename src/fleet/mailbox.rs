@@ -1,4 +1,5 @@
 //! Mailboxes: what waits for the leader and the operator, until they acknowledge it. Polling twice shows it twice.
+//! A run has no mailbox; what its steps wait for is answered to them in `runs`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! The fleet as it was: rows that were read back become the state they were written from.
+//! Timers and queues are derived anew here, never stored. Nothing is recorded and no order given; `resume` does that.
 
 use std::sync::Arc;
 

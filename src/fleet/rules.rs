@@ -1,4 +1,5 @@
 //! Who may do what: one table, used by every door.
+//! Who a caller is was proved at the door. No state is looked at here: the same caller and verb get the same answer.
 
 use super::caller::{Caller, CallerKind};
 use super::refusal::{Refusal, RefusalKind};

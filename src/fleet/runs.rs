@@ -1,4 +1,5 @@
 //! Runs as the fleet sees them: steps are recorded once under their path, answered once, in one order.
+//! What a recipe does between two steps cannot be seen from here. No Lua and no charter file may come in.
 
 use std::sync::Arc;
 

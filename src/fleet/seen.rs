@@ -1,4 +1,5 @@
 //! What launchers report. A sighting may be late, doubled or about something long over; then it changes nothing.
+//! How something was seen, on an exit status or a pane, is the launcher's matter and must not be asked here.
 
 use super::calls::event_of;
 use super::envelope::Finish;

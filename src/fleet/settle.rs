@@ -1,4 +1,5 @@
 //! How a turn ends: exactly once, with one envelope, told to whoever waits or laid into the sender's mailbox.
+//! Which outcome it is the caller says: `seen`, a timer, a cancel. That there is only one is guarded here alone.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! Time as the fleet sees it: a number that is handed in, never read from a clock.
+//! Spans as people write them are read here for JSON, TOML and Lua alike. No `Instant` or `SystemTime` may come in.
 
 use std::fmt;
 use std::ops::{Add, Sub};

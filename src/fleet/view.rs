@@ -1,4 +1,5 @@
 //! What people and programs are shown: rows with what can be derived from them, above all why something waits.
+//! Looking changes nothing: no `&mut self` may come in here, and no rule may hang on a text that is made here.
 
 use std::sync::Arc;
 

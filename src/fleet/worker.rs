@@ -1,4 +1,5 @@
 //! A worker: a spawned session with a name, a profile and a role.
+//! Only the row and its words; the rules that move it from state to state stand in the files beside this one.
 
 use std::sync::Arc;
 

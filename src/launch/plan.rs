@@ -1,4 +1,4 @@
-//! The launch plan of an `exec` turn: program, directory, environment, limit. Checked against the operator's policy here.
+//! The launch plan of an `exec` turn: program, directory, environment, limit. Checked against the operator's policy.
 //!
 //! A later version reads plans from `lua/launchers/`; the checks stay in Rust. Nothing is started here.
 

@@ -1,4 +1,5 @@
 //! The charter through its port: rubrics, recipes, replay, reload, with an engine in memory.
+//! No daemon and no worker: whoever needs a process to answer belongs into `live` or `kill`.
 
 mod fake;
 

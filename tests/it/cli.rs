@@ -1,4 +1,5 @@
 //! The command line: its help, its errors, and every command against a real daemon.
+//! What all of them share stands here, the charter with its workers above all; each part has a file of its own.
 
 mod help;
 mod init;

@@ -1,4 +1,5 @@
 //! `fleetd demo` as a user runs it: the real program, a clean environment, trees of every kind, Ctrl-C at any moment.
+//! The workers' scripts are tested one by one in `demo_scripts`; here only the command as a whole is looked at.
 
 use std::fs;
 use std::os::unix::fs::symlink;

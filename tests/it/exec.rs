@@ -44,7 +44,7 @@ impl Journal for Prompts {
         answer(())
     }
     fn load(&self) -> Boxed<Result<Saved, JournalError>> {
-        unimplemented!("launchers do not load")
+        unreachable!("launchers do not load")
     }
     fn prompt(&self, turn: TurnId) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
         answer(self.0.lock().unwrap().get(&turn).map(|(prompt, _)| prompt.clone()))

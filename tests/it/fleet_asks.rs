@@ -1,4 +1,5 @@
 //! Questions inside a turn, and spawned workers.
+//! The pure fleet on its stage: the answer to a question is a call, and the time in between is a number.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! A saved charter changes the next decision and kills nothing; a restart loses nothing.
+//! The teams are made by hand; that a file becomes such a team is shown in `charter`.
 
 use fleetd::fleet::caller::Caller;
 use fleetd::fleet::events::Action;

@@ -1,4 +1,5 @@
 //! How turns end when they do not simply end: deadlines, cancels, deaths, and what comes too late.
+//! A turn can end before its process does, so what the worker is told is looked at as well as the envelope.
 
 use fleetd::fleet::input::{Answer, Call, SendCall, Sighting};
 use fleetd::fleet::refusal::RefusalKind;

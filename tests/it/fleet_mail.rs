@@ -1,4 +1,5 @@
 //! Mailboxes and keys: what waits for a sender, until when, and what a repeated call makes.
+//! Seven days pass here in one step, and a restart is a fleet made anew from its rows; nothing is really waited for.
 
 use fleetd::fleet::caller::Caller;
 use fleetd::fleet::ids::Key;

@@ -1,4 +1,5 @@
 //! What waits, why, and in which order it goes.
+//! The reasons are compared word for word: people read them, so a change of one is a change of what fleetd says.
 
 use fleetd::fleet::input::{Answer, Call, Input, SendCall};
 use fleetd::fleet::refusal::RefusalKind;

@@ -1,6 +1,6 @@
 //! Random inputs, as mad as they come: sightings that nobody could have seen, answers to nothing, clocks that stand.
 //!
-//! The simulation in `tests/sim.rs` plays whole worlds; here nothing has to make sense, and the rules hold all the same.
+//! The simulation in `tests/sim.rs` plays whole worlds; here nothing has to make sense, and the rules hold anyway.
 
 use std::collections::{BTreeMap, BTreeSet};
 

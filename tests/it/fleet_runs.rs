@@ -1,4 +1,5 @@
 //! Runs as the fleet sees them: steps recorded once, answered once and in order; retries; ends from inside and outside.
+//! A recipe is played by hand, step by step, so that a replay can come at the wrong moment. No Lua runs here.
 
 use std::sync::Arc;
 

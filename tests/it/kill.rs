@@ -1,4 +1,5 @@
 //! The real daemon is killed with -9 again and again while it works; nothing is lost, doubled or made up.
+//! The moments are random and the seed is printed. What one commit does under a kill is tested in `store_crash`.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

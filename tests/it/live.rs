@@ -1,4 +1,5 @@
 //! A charter is edited while its recipe runs; a run asks its leader; callers come and go.
+//! Workers wait at a gate for the test, so that the order of things is chosen here and not left to the machine.
 
 use serde_json::{Value, json};
 
@@ -149,4 +150,51 @@ fn a_cancelled_turn_ends_its_whole_tree_and_the_worker_is_free() {
     open_gate(&house);
     let (status, reply) = daemon.get(&format!("/v1/turns/{second}/wait?wait=60s"));
     assert_eq!((status, reply["text"].as_str()), (200, Some("x\n")), "{reply}");
+}
+
+#[test]
+fn what_runs_below_pane_exec_is_a_worker_that_may_only_ask_who_it_is() {
+    let house = House::new(&[]);
+    let fleetd = env!("CARGO_BIN_EXE_fleetd");
+    let state = house.state();
+    // The worker uses our own command line, from a child of its own, and says what came of it.
+    let script = format!(
+        "{fleetd} --state {0} --json list; echo \"exit $?\"; setsid {fleetd} --state {0} --json send w x; echo \"exit $?\"",
+        state.display()
+    );
+    let team = format!(
+        "fleet.profile('nosy', {{ launcher = 'exec', command = {{ 'sh', '-c', [[{script} 2>&1]] }} }})\n\
+         fleet.role('w', {{ profiles = {{ 'nosy' }}, max_busy = 1, max_waiting = 4 }})\n"
+    );
+    house.write("team.lua", &team);
+    let daemon = house.start();
+    let (_, reply) = daemon.post("/message", &json!({ "role": "w", "prompt": "look around" }));
+    let text = reply["text"].as_str().unwrap();
+    assert_eq!(text.matches("exit 4").count(), 2, "{text}");
+    assert!(text.contains("worker w-1 may not list") && text.contains("worker w-1 may not send"), "{text}");
+    let (_, list) = daemon.get("/v1/list");
+    assert_eq!(list["open_turns"], 0, "nothing was accepted from it");
+}
+
+#[test]
+fn a_handler_of_the_charter_tells_the_operator_of_a_failure() {
+    let house = House::new(&[(
+        "team.lua",
+        r#"
+fleet.profile("no", { launcher = "exec", command = { "sh", "-c", "echo because >&2; exit 3" } })
+fleet.role("w", { profiles = { "no" }, max_busy = 1, max_waiting = 4 })
+fleet.on("turn_settled", function(event)
+  if event.outcome == "failed" then
+    return { action = "tell_leader", text = event.worker .. " failed: " .. event.why }
+  end
+end)
+"#,
+    )]);
+    let daemon = house.start();
+    let (_, reply) = daemon.post("/message", &json!({ "role": "w", "prompt": "x" }));
+    assert_eq!((reply["outcome"].as_str(), reply["why"].as_str()), (Some("failed"), Some("exit 3")), "{reply}");
+    assert_eq!(reply["stderr"], "because\n");
+    let after = reply["message"].as_str().unwrap();
+    let (_, mail) = daemon.get(&format!("/v1/poll?after={after}&wait=30s"));
+    assert_eq!(mail["messages"][0]["notice"], "w-1 failed: exit 3", "{mail}");
 }

@@ -8,6 +8,7 @@ mod cli;
 mod demo;
 mod demo_scripts;
 mod door;
+mod engine;
 mod exec;
 mod fleet_asks;
 mod fleet_charter;

@@ -33,7 +33,14 @@ fn worker(name: &str) -> Worker {
 }
 
 fn message(id: u64) -> Message {
-    Message { id: MessageId(id), to: Sender::Leader, at: Time(7), about: About::Reply(TurnId(1)), shown: false, expires: None }
+    Message {
+        id: MessageId(id),
+        to: Sender::Leader,
+        at: Time(7),
+        about: About::Reply(TurnId(1)),
+        shown: false,
+        expires: None,
+    }
 }
 
 fn question(id: u64) -> Question {

@@ -1,4 +1,5 @@
 //! A real daemon of its own for a test: private state, private charter, a free port, a clean environment.
+//! No test is here, and nothing that only one part needs; whoever waits does so for something seen, within `PATIENCE`.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -6,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use fleetd::launch::turn_dir::TurnDir;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -16,7 +18,6 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub struct House {
     dir: TempDir,
     args: Vec<String>,
-    env: Vec<(String, String)>,
 }
 
 /// A running daemon; it is killed when this is dropped.
@@ -38,7 +39,7 @@ pub struct Refused {
 impl House {
     /// Makes a house with these charter files.
     pub fn new(files: &[(&str, &str)]) -> House {
-        let house = House { dir: TempDir::new().unwrap(), args: Vec::new(), env: Vec::new() };
+        let house = House { dir: TempDir::new().unwrap(), args: Vec::new() };
         std::fs::create_dir(house.charter()).unwrap();
         for (name, text) in files {
             house.write(name, text);
@@ -49,12 +50,6 @@ impl House {
     /// Gives `serve` more arguments.
     pub fn arg(mut self, arg: impl Into<String>) -> House {
         self.args.push(arg.into());
-        self
-    }
-
-    /// Gives the daemon one more variable.
-    pub fn env(mut self, name: &str, value: &str) -> House {
-        self.env.push((name.into(), value.into()));
         self
     }
 
@@ -82,7 +77,6 @@ impl House {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fleetd"));
         command.args(args).env_clear().current_dir(self.dir.path()).stdin(Stdio::null());
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", self.dir.path()).env("LANG", "C.UTF-8");
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
 
@@ -134,6 +128,21 @@ impl House {
                     return Err(Refused { code, stderr: errors.join().unwrap() });
                 }
             }
+        }
+    }
+}
+
+impl Drop for House {
+    /// Ends the workers that outlived their daemon, as they should: after a test the process list is as before.
+    fn drop(&mut self) {
+        let turns = std::fs::read_dir(self.state().join("turns")).into_iter().flatten().flatten();
+        let claimed = turns.filter_map(|turn| TurnDir::new(turn.path()).started().ok().flatten());
+        let living: Vec<_> = claimed.map(|claim| claim.process).filter(|process| process.is_alive()).collect();
+        for process in &living {
+            let _ = process.signal(rustix::process::Signal::TERM);
+        }
+        while living.iter().any(|process| process.is_alive()) {
+            std::thread::yield_now();
         }
     }
 }

@@ -1,4 +1,5 @@
 //! The callers of a simulated fleet and what they remember: whom a ticket belongs to, and what a key once made.
+//! What they remember comes from answers alone; the fleet's own rows are read only to choose ids worth naming.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
 //! The charters that a simulated fleet lives under.
+//! Teams as data: no Lua runs in the simulation, and what a charter's files can get wrong is not played here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
 //! Plays schedules: one, or many, and, when one fails, the shortest that fails in the same way.
+//! What goes wrong in a world and which rules hold is not decided here; only which schedule is played, and how short.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

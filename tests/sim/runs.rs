@@ -118,7 +118,7 @@ impl Runs {
     fn go_on(&mut self, run: RunId) {
         let Some(code) = self.codes.get_mut(&run) else { return };
         let mut rng = Rng::new(mix(code.program) ^ code.digest.rotate_left(7) ^ code.stage);
-        if code.stage >= 1 + code.program % 4 {
+        if code.stage > code.program % 4 {
             code.over = true;
             return;
         }

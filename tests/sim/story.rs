@@ -1,4 +1,5 @@
 //! The story of a schedule, for the one who has to understand a failure; nothing is kept when nobody asks for it.
+//! Telling must not change what happens: nothing here is read back by the world or by a rule.
 
 use fleetd::fleet::input::{Call, Effect, Input, Sighting, Step, WorkEffect};
 use fleetd::fleet::run::{RunEffect, RunInput};

@@ -1,4 +1,5 @@
 //! What was seen in the schedules that were played: a rule that never came to bear has proven nothing.
+//! It counts and breaks no schedule by itself; what must have been seen is listed by the test that asks.
 
 use std::collections::BTreeMap;
 

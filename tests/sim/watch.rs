@@ -1,4 +1,5 @@
 //! What must always hold, checked on every committed step and on everything that is released after it.
+//! The rules stand here a second time, in the design's words; the fleet is only looked at, through rows and records.
 
 use std::collections::{BTreeMap, BTreeSet};
 

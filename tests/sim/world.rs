@@ -221,12 +221,10 @@ impl World {
 
     /// Time passes: either the engine wakes for each timer, or the machine slept and wakes once.
     pub fn advance(&mut self, ms: u64) -> Done {
-        if ms > 300_000 {
-            // No order and no sighting is ever as late as this.
-            while self.carry_one(0) || !self.host.sightings.is_empty() {
-                self.faults()?;
-                self.deliver(0, Delivery::Once)?;
-            }
+        // No order and no sighting is ever as late as minutes.
+        let long = ms > 300_000;
+        if long {
+            self.hurry()?;
         }
         let target = Time(self.now.0 + ms);
         for _ in 0..20 {
@@ -234,12 +232,25 @@ impl World {
                 Some(at) if ms.is_multiple_of(2) && at < target => {
                     self.now = self.now.max(at);
                     self.feed(Input::Tick)?;
+                    if long {
+                        self.hurry()?;
+                    }
                 }
                 _ => break,
             }
         }
         self.now = target.max(self.now);
         self.feed(Input::Tick)
+    }
+
+    fn hurry(&mut self) -> Done {
+        self.together = 0;
+        self.flush()?;
+        while self.carry_one(0) || !self.host.sightings.is_empty() {
+            self.faults()?;
+            self.deliver(0, Delivery::Once)?;
+        }
+        Ok(())
     }
 
     pub fn give_charter(&mut self) -> Done {

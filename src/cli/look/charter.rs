@@ -1,4 +1,5 @@
 //! Charters: what a check and its tests came to, the one in force, and where the rubrics would send a task.
+//! Every text in it comes from an author's files, so it is made harmless for the terminal before it is drawn.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
 //! How a failure looks: `error:` with what was wrong, `hint:` with what would be right.
+//! Hints come with the failure and the exit code from `exit`; no advice is made up while drawing.
 
 use console::Style;
 

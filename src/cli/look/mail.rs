@@ -1,4 +1,5 @@
 //! What waits in a mailbox, oldest first, each with its id for `ack`.
+//! Drawing a message shows it and no more: whether it counts as shown or collected is known only to the daemon.
 
 use super::answer::{ended, question};
 use super::{Look, safe, wrap};

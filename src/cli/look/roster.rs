@@ -1,4 +1,5 @@
 //! Roles and workers as tables, and the state of the whole daemon above them.
+//! The counts come ready from the daemon and are never added up here from the rows of workers.
 
 use super::table::{Column, draw as table};
 use super::{Look, safe, wrap};

@@ -1,4 +1,5 @@
 //! Runs: one line each, one in full, and the recipes that can be started.
+//! How long an open run takes is told from a moment that is handed in; of a long run only the last steps are drawn.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
 //! A turn's receipt as a time line: what happened, how long after its acceptance, and what it waits for now.
+//! The daemon's own moments are compared with each other only; this machine's clock has no part in it.
 
 use console::Style;
 

@@ -1,4 +1,5 @@
 //! An engine and a journal in memory, just enough to execute recipes: every step is recorded and answered by a script.
+//! It keeps to none of the fleet's rules about callers, caps or mail; what depends on those cannot be tested with it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -40,7 +41,7 @@ impl Journal for FakeJournal {
         now(())
     }
     fn load(&self) -> Boxed<Result<Saved, JournalError>> {
-        unimplemented!("the charter does not load")
+        unreachable!("the charter does not load")
     }
     fn prompt(&self, _: TurnId) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
         now(None)

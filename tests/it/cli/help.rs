@@ -1,4 +1,5 @@
 //! The help of every command is a committed file, so that a change of it is seen. `FLEETD_BLESS=1` writes it anew.
+//! No daemon and no process: the help is taken from the parser itself, at a width that does not depend on a terminal.
 
 use std::path::Path;
 

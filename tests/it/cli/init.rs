@@ -1,4 +1,5 @@
 //! `fleetd init`, and the commands on a charter that need no daemon.
+//! Nothing listens while these run, so a command that began to ask a daemon would fail here.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
 //! The commands that ask a daemon and come back at once.
+//! Results are looked for on standard output and words about them on standard error, for that is what pipes rely on.
 
 use serde_json::json;
 

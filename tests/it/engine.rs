@@ -1,0 +1,257 @@
+//! The real engine over a journal that can be made to fail: nothing is told or done that is not stored, nothing that
+//! was seen is forgotten, and callers are refused with the reason. No file and no process is involved.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Journal, JournalError, Launchers, Policy};
+use fleetd::engine::requests::{SendRequest, Waited};
+use fleetd::engine::{Handle, Ports, build};
+use fleetd::fleet::caller::Caller;
+use fleetd::fleet::envelope::{Envelope, Finish};
+use fleetd::fleet::events::FleetEvent;
+use fleetd::fleet::ids::{RecipeName, RunId, TurnId};
+use fleetd::fleet::input::{Sighting, WorkEffect};
+use fleetd::fleet::record::{Event, Record, Saved};
+use fleetd::fleet::refusal::{Refusal, RefusalKind};
+use fleetd::fleet::run::{FinishedStep, Run, RunEffect, Step};
+use fleetd::fleet::team::{Generation, Profile, Role, Routed, Task, Team, TeamLoad};
+use fleetd::fleet::time::{Span, Time};
+use fleetd::fleet::turn::{Outcome, Turn};
+use fleetd::fleet::{Fleet, Limits};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+/// A journal that remembers what it stored, and can be full.
+#[derive(Default)]
+struct Disk {
+    full: AtomicBool,
+    stored: Mutex<Vec<Record>>,
+}
+
+fn now<T: Send + 'static>(value: T) -> Boxed<Result<T, JournalError>> {
+    Box::pin(async { Ok(value) })
+}
+
+impl Disk {
+    fn envelopes(&self) -> usize {
+        self.stored.lock().unwrap().iter().filter(|record| matches!(record, Record::Envelope(_))).count()
+    }
+}
+
+impl Journal for Disk {
+    fn commit(&self, records: Vec<Record>) -> Boxed<Result<(), JournalError>> {
+        if self.full.load(Ordering::SeqCst) {
+            return Box::pin(async { Err(JournalError::Full("no space left on the disk".into())) });
+        }
+        self.stored.lock().unwrap().extend(records);
+        now(())
+    }
+    fn load(&self) -> Boxed<Result<Saved, JournalError>> {
+        now(Saved::default())
+    }
+    fn prompt(&self, _: TurnId) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
+        now(None)
+    }
+    fn envelope(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
+        let stored = self.stored.lock().unwrap();
+        now(stored.iter().find_map(|record| match record {
+            Record::Envelope(envelope) if envelope.turn == turn => Some(envelope.clone()),
+            _ => None,
+        }))
+    }
+    fn turn(&self, _: TurnId) -> Boxed<Result<Option<Turn>, JournalError>> {
+        now(None)
+    }
+    fn run(&self, _: RunId) -> Boxed<Result<Option<Run>, JournalError>> {
+        now(None)
+    }
+    fn runs(&self, _: usize) -> Boxed<Result<Vec<Run>, JournalError>> {
+        now(Vec::new())
+    }
+    fn job(&self, _: RunId) -> Boxed<Result<Option<Arc<Value>>, JournalError>> {
+        now(None)
+    }
+    fn run_value(&self, _: RunId) -> Boxed<Result<Option<Arc<Value>>, JournalError>> {
+        now(None)
+    }
+    fn finished_steps(&self, _: RunId) -> Boxed<Result<Vec<FinishedStep>, JournalError>> {
+        now(Vec::new())
+    }
+    fn steps(&self, _: RunId) -> Boxed<Result<Vec<Step>, JournalError>> {
+        now(Vec::new())
+    }
+    fn events(&self, _: TurnId) -> Boxed<Result<Vec<Event>, JournalError>> {
+        now(Vec::new())
+    }
+    fn save_sources(&self, _: String, _: Arc<str>) -> Boxed<Result<(), JournalError>> {
+        now(())
+    }
+    fn sources(&self, _: String) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
+        now(None)
+    }
+    fn prune(&self, _: Time) -> Boxed<Result<u64, JournalError>> {
+        now(0)
+    }
+}
+
+/// Passes every order on to the test.
+struct Orders(mpsc::UnboundedSender<WorkEffect>);
+
+impl Launchers for Orders {
+    fn carry_out(&self, order: WorkEffect) {
+        let _ = self.0.send(order);
+    }
+}
+
+/// A charter that decides nothing.
+struct Silent;
+
+impl Policy for Silent {
+    fn route(&self, _: Task, _: TeamLoad) -> Boxed<Result<Routed, Refusal>> {
+        Box::pin(async { Err(Refusal::invalid("nobody routes here")) })
+    }
+    fn check_job(&self, _: &RecipeName, _: &Value) -> Result<(), Refusal> {
+        Ok(())
+    }
+    fn run(&self, _: RunEffect) {}
+    fn event(&self, _: FleetEvent) {}
+    fn status(&self) -> CharterStatus {
+        CharterStatus::default()
+    }
+    fn reload(&self) -> Boxed<Result<CharterStatus, Refusal>> {
+        Box::pin(async { Ok(CharterStatus::default()) })
+    }
+}
+
+/// Time since the test began.
+struct Since(std::time::Instant);
+
+impl Clock for Since {
+    fn now(&self) -> Time {
+        Time(1_000_000 + self.0.elapsed().as_millis() as u64)
+    }
+}
+
+struct Bench {
+    handle: Handle,
+    disk: Arc<Disk>,
+    orders: mpsc::UnboundedReceiver<WorkEffect>,
+}
+
+async fn bench() -> Bench {
+    let disk = Arc::new(Disk::default());
+    let (sender, orders) = mpsc::unbounded_channel();
+    let (handle, engine) = build(
+        Fleet::new(Limits::default()),
+        Ports {
+            journal: disk.clone(),
+            launchers: Arc::new(Orders(sender)),
+            policy: Arc::new(Silent),
+            clock: Arc::new(Since(std::time::Instant::now())),
+        },
+    );
+    tokio::spawn(engine);
+    let profile = Profile {
+        name: "p".into(),
+        about: None,
+        launcher: "exec".into(),
+        command: vec!["true".into()],
+        cwd: None,
+        env: BTreeMap::new(),
+        timeout: None,
+        idle_ttl: None,
+    };
+    let role = Role { name: "w".into(), about: None, profiles: vec!["p".into()], max_busy: 1, max_waiting: 10 };
+    let team = Team {
+        generation: Generation { number: 1, hash: "one".into() },
+        profiles: BTreeMap::from([("p".into(), profile)]),
+        roles: BTreeMap::from([("w".into(), role)]),
+        ..Team::default()
+    };
+    handle.take_team(Arc::new(team)).await;
+    handle.in_force(1).await;
+    Bench { handle, disk, orders }
+}
+
+fn message() -> SendRequest {
+    SendRequest { role: Some("w".into()), prompt: "hello".into(), ..SendRequest::default() }
+}
+
+fn finished(order: &WorkEffect) -> Sighting {
+    let WorkEffect::Hand(worker, turn) = order else { panic!("a hand was expected: {order:?}") };
+    let finish = Finish {
+        outcome: Outcome::Replied,
+        why: None,
+        text: "HELLO".into(),
+        ..Finish::without_reply(Outcome::Replied, "")
+    };
+    Sighting::Finished { worker: worker.name.clone(), turn: turn.id, finish: Box::new(finish), idle: true }
+}
+
+#[tokio::test]
+async fn a_send_that_cannot_be_stored_is_refused_with_the_reason_and_nothing_is_done() {
+    let mut bench = bench().await;
+    bench.disk.full.store(true, Ordering::SeqCst);
+    let refusal = bench.handle.send(&Caller::Operator, message()).await.expect_err("the disk is full");
+    assert_eq!(refusal.kind, RefusalKind::Unavailable);
+    assert!(refusal.message.contains("no space left"), "{refusal}");
+    assert!(bench.orders.try_recv().is_err(), "nothing may be done for it");
+    assert_eq!(bench.handle.fleet().turns().count(), 0);
+    assert!(bench.handle.degraded()[0].contains("no space left"), "{:?}", bench.handle.degraded());
+
+    bench.disk.full.store(false, Ordering::SeqCst);
+    let turn = bench.handle.send(&Caller::Operator, message()).await.expect("there is room again");
+    assert!(matches!(bench.orders.recv().await, Some(WorkEffect::Hand(_, handed)) if handed.id == turn.turn.id));
+    assert_eq!(bench.handle.degraded(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_was_seen_while_the_disk_was_full_is_stored_when_there_is_room_and_the_waiting_caller_is_answered() {
+    let mut bench = bench().await;
+    let turn = bench.handle.send(&Caller::Operator, message()).await.expect("accepted").turn.id;
+    let order = bench.orders.recv().await.expect("it is handed out");
+    let handle = bench.handle.clone();
+    let waiting = tokio::spawn(async move { handle.wait_turn(&Caller::Operator, turn, Span::minutes(10)).await });
+    // The wait is registered once the fleet shows it; a wait needs no record, so no commit tells of it.
+    while bench.handle.fleet().waiting_callers() == 0 {
+        tokio::task::yield_now().await;
+    }
+
+    bench.disk.full.store(true, Ordering::SeqCst);
+    bench.handle.seen(finished(&order)).await;
+    let refused = bench.handle.send(&Caller::Operator, message()).await;
+    assert!(refused.is_err());
+    assert!(!waiting.is_finished(), "nothing is told that is not stored");
+    assert_eq!(bench.disk.envelopes(), 0);
+
+    // A wait needs no record, so it is possible on a full disk too.
+    let looked = bench.handle.wait_turn(&Caller::Operator, turn, Span(0)).await.expect("looking needs no room");
+    assert!(matches!(looked, Waited::Open(_)), "{looked:?}");
+
+    bench.disk.full.store(false, Ordering::SeqCst);
+    let answered = waiting.await.expect("it ends").expect("it is answered");
+    assert!(matches!(answered, Waited::Settled(envelope) if &*envelope.text == "HELLO"));
+    assert_eq!(bench.disk.envelopes(), 1, "once");
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_ends_its_wait_and_not_the_turn() {
+    let mut bench = bench().await;
+    let turn = bench.handle.send(&Caller::Operator, message()).await.expect("accepted").turn.id;
+    let order = bench.orders.recv().await.expect("it is handed out");
+    let handle = bench.handle.clone();
+    let waiting = tokio::spawn(async move { handle.wait_turn(&Caller::Operator, turn, Span::minutes(10)).await });
+    while bench.handle.fleet().waiting_callers() == 0 {
+        tokio::task::yield_now().await;
+    }
+    waiting.abort();
+    while bench.handle.fleet().waiting_callers() != 0 {
+        tokio::task::yield_now().await;
+    }
+    bench.handle.seen(finished(&order)).await;
+    let waited = bench.handle.wait_turn(&Caller::Operator, turn, Span::minutes(1)).await.expect("it goes on");
+    assert!(matches!(waited, Waited::Settled(_)), "{waited:?}");
+}
