@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use fleetd::launch::turn_dir::TurnDir;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -127,6 +128,21 @@ impl House {
                     return Err(Refused { code, stderr: errors.join().unwrap() });
                 }
             }
+        }
+    }
+}
+
+impl Drop for House {
+    /// Ends the workers that outlived their daemon, as they should: after a test the process list is as before.
+    fn drop(&mut self) {
+        let turns = std::fs::read_dir(self.state().join("turns")).into_iter().flatten().flatten();
+        let claimed = turns.filter_map(|turn| TurnDir::new(turn.path()).started().ok().flatten());
+        let living: Vec<_> = claimed.map(|claim| claim.process).filter(|process| process.is_alive()).collect();
+        for process in &living {
+            let _ = process.signal(rustix::process::Signal::TERM);
+        }
+        while living.iter().any(|process| process.is_alive()) {
+            std::thread::yield_now();
         }
     }
 }

@@ -86,6 +86,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_path_is_in_the_reference() {
+        let reference = include_str!("../../../docs/rest.md");
+        for p in PATHS {
+            let row = format!("| `{} {}` |", p.method, p.path);
+            assert!(reference.contains(&row), "docs/rest.md has no row for {} {}", p.method, p.path);
+        }
+    }
+
+    #[test]
     fn a_path_with_an_id_is_known_by_its_form() {
         assert_eq!(label("/v1/turns/t17/wait"), "/v1/turns/{id}/wait");
         assert_eq!(label("/v1/turns/t17"), "/v1/turns/{id}");
