@@ -332,7 +332,11 @@ impl World {
                     Record::KeyGone(..) => self.count("key expired"),
                     Record::QuestionGone(_) => self.count("question"),
                     Record::Parked(..) => self.count("parked"),
-                    Record::Turn(turn) if turn.state == TurnState::Collected && matches!(input, Input::Tick) => {
+                    Record::Turn(turn)
+                        if turn.state == TurnState::Collected
+                            && turn.step.is_none()
+                            && matches!(input, Input::Tick) =>
+                    {
                         self.count("shown reply expired");
                     }
                     _ => {}

@@ -121,7 +121,6 @@ fn start(house: &House, args: &[&str]) -> Child {
 }
 
 /// Waits until the daemon holds the request of one caller.
-#[expect(clippy::disallowed_methods, reason = "what is waited for happens in another process, which tells nobody")]
 fn until_it_waits(daemon: &Daemon) {
     let end = Instant::now() + PATIENCE;
     while !daemon.get("/metrics").1.as_str().unwrap().contains("\nfleetd_waiting_callers 1\n") {
