@@ -375,9 +375,14 @@ function steps.fail(self, why, value)
   return ending("failed", why == nil and "the recipe gave no reason" or why, value)
 end
 
+local later = {
+  race = "it is not in this version", vote = "it is not in this version", command = "it is not in this version",
+  recipe = "it is not in this version",
+}
+
 Run.__index = function(_, key)
   local step = steps[key]
-  if step == nil then fail(unknown("a run has no step", key, steps)) end
+  if step == nil then fail(unknown("a run has no step", key, steps, later[key])) end
   return step
 end
 table.freeze(Run)

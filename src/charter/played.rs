@@ -142,6 +142,33 @@ fn an_error_in_one_part_is_an_error_of_each() {
 }
 
 #[test]
+fn what_is_planned_is_said_to_be_planned() {
+    passes(
+        "local ok, why = pcall(function() return run:send { to = 'w', prompt = 'x', schema = 'finding[]' } end)
+         local ok2, why2 = pcall(function() return run:race({}, print) end)
+         return { why, why2 }",
+        "t.equal(t.run('r').value, {
+           \"recipe.lua:2: run:send: field 'schema' is not in this version; valid: to, prompt, kind, deadline, retries, priority\",
+           'recipe.lua:3: a run has no step `race`: it is not in this version' })",
+    );
+}
+
+#[test]
+fn large_replies_fit_as_long_as_they_are_not_all_held() {
+    passes(
+        "local bytes = 0
+         for n = 1, 120 do
+           local text = run:send({ prompt = 'more' }).text
+           bytes = bytes + #text + #text:upper()
+         end
+         return bytes",
+        "local big = string.rep('x', 300000)
+         t.worker('w', function() return big end)
+         t.equal(t.run('r').value, 72000000)",
+    );
+}
+
+#[test]
 fn a_reply_cannot_pose_as_an_instruction() {
     passes(
         "local reply = run:send { prompt = 'x' }\nreturn run:quote({ reply })",

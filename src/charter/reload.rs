@@ -210,7 +210,13 @@ pub(super) async fn watchdog(inner: Arc<Inner>) {
                 let sources = Arc::clone(&current.sources);
                 match Loaded::build(sources, generation, false, inner.inputs.clone()).await {
                     Ok(fresh) => {
-                        *inner.current.lock().expect("never poisoned: no code runs under it") = Some(Arc::new(fresh));
+                        {
+                            let mut slot = inner.current.lock().expect("never poisoned: no code runs under it");
+                            // A reload may have been quicker; then its generation stays.
+                            if slot.as_ref().is_some_and(|now| Arc::ptr_eq(now, &current)) {
+                                *slot = Some(Arc::new(fresh));
+                            }
+                        }
                         inner.order(Order::Stuck(current));
                     }
                     Err(errors) => tracing::error!(error = %errors, "the stuck charter could not be loaded anew"),

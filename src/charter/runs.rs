@@ -278,6 +278,7 @@ impl LiveRun {
                 Err(error) => return Err(failed(world.failure(&error, None).error.to_string())),
             },
         };
+        world.relieve();
         world.meter.begin(&strand.thread, allowance);
         let result = strand.thread.resume::<MultiValue>(args);
         let used = world.meter.end();

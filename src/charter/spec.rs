@@ -15,6 +15,9 @@ use crate::fleet::time::Span;
 /// The launchers of this version.
 const LAUNCHERS: &[&str] = &["exec"];
 
+/// Fields that are planned; an author who read of them is told so.
+const LATER: &[&str] = &["model", "endpoint", "context_cap", "copy", "setup", "schema", "on_ask", "budget"];
+
 /// A wrong field with what is wrong about it; the field's name helps to find its line.
 #[derive(Debug)]
 pub(super) struct Wrong {
@@ -48,6 +51,12 @@ impl<'a> Fields<'a> {
         };
         let names: Vec<&str> = known.iter().map(|field| field.name).collect();
         for name in map.keys() {
+            if LATER.contains(&name.as_str()) && !names.contains(&name.as_str()) {
+                return Err(Wrong {
+                    field: Some(name.clone()),
+                    message: format!("{what}: field '{name}' is not in this version; valid: {}", names.join(", ")),
+                });
+            }
             if !names.contains(&name.as_str()) {
                 let hint = match nearest(name, names.iter().copied()) {
                     Some(near) => format!("did you mean '{near}'? "),

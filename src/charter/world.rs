@@ -3,12 +3,13 @@
 //! A world is built in one go: all files are executed, which only declares, and the result is checked as a whole.
 //! It belongs to one thread. No runs and no channels here.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use mlua::state::{GcIncParams, GcMode};
 use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, Value as LuaValue};
 
 use super::check;
@@ -46,6 +47,7 @@ pub(super) struct World {
     /// Calls a scripted worker and tells how its turn ended.
     pub scripted: Function,
     make_instance: Function,
+    relief: Cell<usize>,
 }
 
 /// How a call into Lua went wrong.
@@ -108,6 +110,8 @@ impl World {
             | StdLib::DEBUG;
         let lua = Lua::new_with(libs, LuaOptions::new())?;
         lua.set_memory_limit(MEMORY)?;
+        // Garbage counts against the limit: collect it long before the heap has doubled.
+        lua.gc_set_mode(GcMode::Incremental(GcIncParams::default().goal(130).step_multiplier(400)));
         let registry = Rc::new(RefCell::new(Registry::default()));
         let natives = native::table(&lua, Rc::clone(&registry), Arc::clone(&sources))?;
         let prelude: Table = lua.load(PRELUDE).set_name("=prelude").call(natives)?;
@@ -122,6 +126,7 @@ impl World {
             scripted: prelude.get("scripted")?,
             make_instance: prelude.get("make_instance")?,
             team: Arc::default(),
+            relief: Cell::new(MEMORY / 2),
             lua,
             meter,
             sources,
@@ -186,6 +191,15 @@ impl World {
             Ok(values) => Ok(values),
         };
         (result, used.time)
+    }
+
+    /// Collects garbage when much of the memory is in use, so that a script only runs out of it when it holds it.
+    pub(super) fn relieve(&self) {
+        if self.lua.used_memory() > self.relief.get() {
+            let _ = self.lua.gc_collect();
+            // What is held stays; the next full collection is worth it when a quarter of it has been added.
+            self.relief.set((self.lua.used_memory() / 4 * 5).max(MEMORY / 2));
+        }
     }
 
     /// Turns an error of Lua into one of a charter; collects all garbage if memory ran out.

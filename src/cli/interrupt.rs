@@ -3,7 +3,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use rustix::event::{Timespec, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 static PRESSED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -34,4 +36,10 @@ pub fn hold() {
 /// Returns whether Ctrl-C was pressed since `watch`.
 pub fn pressed() -> bool {
     PRESSED.get().is_some_and(|pressed| pressed.load(Ordering::Relaxed))
+}
+
+/// Waits for a moment; Ctrl-C ends it at once.
+pub fn pause(moment: Duration) {
+    // Nothing is waited for but the time. A failure only makes the moment shorter.
+    let _ = Timespec::try_from(moment).map(|limit| poll(&mut [], Some(&limit)));
 }

@@ -87,7 +87,7 @@ pub fn wait(terminal: &Terminal, client: &mut Client, wait: &Wait) -> Result<Rep
         }
         if asked.elapsed() < piece.std() / 2 {
             // A daemon that closes answers at once: it is not asked again and again until it is gone.
-            rest();
+            interrupt::pause(RETRY);
         }
         if let Some(bar) = &bar
             && let Some(progress) = (wait.progress)(client, &terminal.err)
@@ -117,7 +117,7 @@ fn once(terminal: &Terminal, client: &mut Client, wait: &Wait, piece: Span) -> R
                 if since.elapsed() > RETURN {
                     return Err(failure);
                 }
-                rest();
+                interrupt::pause(RETRY);
                 if interrupt::pressed() {
                     break;
                 }
@@ -173,12 +173,4 @@ impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "what is waited for is a daemon that may never come back: nothing tells of it"
-)]
-fn rest() {
-    std::thread::sleep(RETRY);
 }

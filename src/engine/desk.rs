@@ -61,7 +61,12 @@ impl Handle {
             key,
         };
         match self.call(caller, Call::Send(send)).await? {
-            Answer::Accepted(turn) => Ok(self.fleet().view_turn(&turn, self.now())),
+            Answer::Accepted(turn) => {
+                // It may have been handed out in the very step that accepted it.
+                let fleet = self.fleet();
+                let turn = fleet.turn(turn.id).cloned().unwrap_or(turn);
+                Ok(fleet.view_turn(&turn, self.now()))
+            }
             other => Err(unexpected(&other)),
         }
     }

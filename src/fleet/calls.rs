@@ -9,12 +9,12 @@ use super::caller::{Caller, Sender};
 use super::envelope::Finish;
 use super::ids::{Key, ProfileName, RoleName, RunId, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Call, RunCall, SendCall};
-use super::record::{Event, KeyUse, Made, Record};
+use super::keys::key_conflict;
+use super::record::{Event, Made, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::rules::{self, Verb};
 use super::run::{Run, RunEnd, RunOutcome};
 use super::state::{Cx, Fleet};
-use super::team::Address;
 use super::timers::Timer;
 use super::turn::{Outcome, Priority, Turn, TurnState};
 use super::waits::{unknown_run, unknown_turn};
@@ -295,106 +295,9 @@ impl Fleet {
         Ok(Answer::Worker(self.workers.get(name).cloned().unwrap_or(worker)))
     }
 
-    // === checks ===
-
-    pub(super) fn check_text(&self, what: &str, text: &str) -> Result<(), Refusal> {
-        let most = self.limits.max_prompt_bytes;
-        if text.trim().is_empty() {
-            return Err(Refusal::invalid(format!("the {what} is empty")));
-        }
-        if text.len() > most {
-            let message = format!("the {what} has {} bytes, the limit is {most}", text.len());
-            return Err(Refusal::new(RefusalKind::TooLarge, message)
-                .hint("put the long part into a file and name the file in the text"));
-        }
-        Ok(())
-    }
-
-    fn check_accepting(&self) -> Result<(), Refusal> {
-        match self.draining {
-            true => Err(Refusal::new(RefusalKind::Unavailable, "fleetd is shutting down and takes nothing new")
-                .hint("send it again when fleetd is back")),
-            false => Ok(()),
-        }
-    }
-
-    fn need_team(&self) -> Result<&Arc<super::team::Team>, Refusal> {
-        self.team.as_ref().ok_or_else(|| {
-            Refusal::new(RefusalKind::Unavailable, "no charter is loaded").hint("see fleetd charter check")
-        })
-    }
-
-    /// Returns the role in whose queue a turn for this address waits.
-    pub(super) fn role_of(&self, to: &Address) -> Result<RoleName, Refusal> {
-        match to {
-            Address::Worker(name) => match self.workers.get(name) {
-                Some(worker) => Ok(worker.role.clone()),
-                None => Err(self.unknown_worker(name)),
-            },
-            Address::Role(name) => {
-                let team = self.need_team()?;
-                match team.roles.contains_key(name) {
-                    true => Ok(name.clone()),
-                    false => Err(Refusal::unknown("role", name.as_str(), team.roles.keys().map(|role| role.as_str()))),
-                }
-            }
-        }
-    }
-
-    /// Returns the name of the queue in which a turn for this address waits, whether the charter knows it or not.
-    pub(super) fn queue_of(&self, to: &Address) -> RoleName {
-        match to {
-            Address::Role(role) => role.clone(),
-            // A worker that is gone took its waiting turns with it, so the name itself only serves a broken store.
-            Address::Worker(name) => {
-                self.workers.get(name).map_or_else(|| RoleName::from(name.as_str()), |worker| worker.role.clone())
-            }
-        }
-    }
-
-    pub(super) fn unknown_worker(&self, name: &WorkerName) -> Refusal {
-        Refusal::unknown("worker", name.as_str(), self.workers.keys().map(|worker| worker.as_str()))
-    }
-
-    // === keys ===
-
-    fn used(&self, sender: Sender, key: Option<&(Key, String)>) -> Result<Option<Made>, Refusal> {
-        let Some((key, body)) = key else { return Ok(None) };
-        match self.keys.get(&(sender, key.clone())) {
-            Some(used) if used.body == *body => Ok(Some(used.made.clone())),
-            Some(used) => Err(Refusal::new(
-                RefusalKind::KeyConflict,
-                format!("the key '{key}' was used with another body, for {}", made_word(&used.made)),
-            )
-            .hint("repeat a call with the same body, or take a new key")),
-            None => Ok(None),
-        }
-    }
-
-    fn use_key(&mut self, cx: &mut Cx, sender: Sender, key: Option<(Key, String)>, made: Made) {
-        let Some((key, body)) = key else { return };
-        let used = Arc::new(KeyUse { sender, key: key.clone(), body, made, at: cx.now });
-        self.at(cx.now + self.limits.key_ttl, Timer::Key(sender, key.clone()));
-        self.keys.insert((sender, key), used.clone());
-        cx.record(Record::Key(used));
-    }
-
     pub(super) fn generation(&self) -> u64 {
         self.team.as_ref().map_or(0, |team| team.generation.number)
     }
-}
-
-fn made_word(made: &Made) -> String {
-    match made {
-        Made::Turn(id) => format!("turn {id}"),
-        Made::Run(id) => format!("run {id}"),
-        Made::Worker(name) => format!("worker {name}"),
-    }
-}
-
-fn key_conflict(key: Option<&(Key, String)>) -> Refusal {
-    let key = key.map_or("", |(key, _)| key.as_str());
-    Refusal::new(RefusalKind::KeyConflict, format!("the key '{key}' was used for another kind of call"))
 }
 
 pub(super) fn event_of(turn: &Turn, at: super::time::Time, what: String) -> Event {

@@ -81,7 +81,6 @@ const IMPURE: &[&[&str]] = &[
 
 /// Dependencies that belong to certain rooms, so that each can be replaced in one place.
 const OWNERS: &[(&str, &[&str])] = &[
-    ("anyhow", &["main"]),
     ("axum", &["door", "daemon"]),
     ("clap", &["cli", "main"]),
     ("clap_complete", &["cli"]),

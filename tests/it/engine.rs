@@ -98,11 +98,11 @@ impl Journal for Disk {
 }
 
 /// Passes every order on to the test.
-struct Orders(mpsc::UnboundedSender<WorkEffect>);
+struct Orders(mpsc::Sender<WorkEffect>);
 
 impl Launchers for Orders {
     fn carry_out(&self, order: WorkEffect) {
-        let _ = self.0.send(order);
+        self.0.try_send(order).unwrap();
     }
 }
 
@@ -138,12 +138,12 @@ impl Clock for Since {
 struct Bench {
     handle: Handle,
     disk: Arc<Disk>,
-    orders: mpsc::UnboundedReceiver<WorkEffect>,
+    orders: mpsc::Receiver<WorkEffect>,
 }
 
 async fn bench() -> Bench {
     let disk = Arc::new(Disk::default());
-    let (sender, orders) = mpsc::unbounded_channel();
+    let (sender, orders) = mpsc::channel(64);
     let (handle, engine) = build(
         Fleet::new(Limits::default()),
         Ports {

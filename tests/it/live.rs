@@ -198,3 +198,16 @@ end)
     let (_, mail) = daemon.get(&format!("/v1/poll?after={after}&wait=30s"));
     assert_eq!(mail["messages"][0]["notice"], "w-1 failed: exit 3", "{mail}");
 }
+
+#[test]
+fn a_send_tells_where_its_turn_stands_and_why_it_waits() {
+    let house = House::new(&[]);
+    house.write("team.lua", &team(&house, "x"));
+    let daemon = house.start();
+    let send = json!({ "role": "w", "prompt": "x" });
+    let (status, first) = daemon.post("/v1/send", &send);
+    assert_eq!((status, first["state"].as_str()), (202, Some("handed")), "{first}");
+    let (_, second) = daemon.post("/v1/send", &send);
+    assert_eq!((second["state"].as_str(), second["ahead"].as_u64()), (Some("queued"), Some(0)), "{second}");
+    assert_eq!(second["waits"], "cap: 1 of 1 workers of 'w' are busy");
+}
