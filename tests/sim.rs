@@ -9,6 +9,8 @@ mod callers;
 mod charter;
 #[path = "sim/drain.rs"]
 mod drain;
+#[path = "sim/engine.rs"]
+mod engine;
 #[path = "sim/host.rs"]
 mod host;
 #[path = "sim/journal.rs"]
