@@ -126,6 +126,8 @@ fn the_same_envelope_is_there_after_a_kill() {
     daemon.kill();
 
     let daemon = house.start();
+    let (_, charter) = daemon.get("/v1/charter");
+    assert_eq!(charter["generation"]["number"], 1, "the files are the same, so their number is: {charter}");
     let (status, after) = daemon.post("/message", &body);
     assert_eq!((status, &after), (200, &before));
     let (_, mail) = daemon.get("/v1/poll");
