@@ -41,6 +41,14 @@ impl Exit {
     }
 }
 
+/// Returns how a command ended once its result was shown. A reader that went away changes nothing about that.
+pub fn shown(shown: Result<(), Failure>, exit: Exit) -> Result<Exit, Failure> {
+    match shown {
+        Ok(()) | Err(Failure::Closed) => Ok(exit),
+        Err(failure) => Err(failure),
+    }
+}
+
 /// What the help of `fleetd` says about exit codes.
 pub const EXIT_CODES: &str = "\
 Exit codes:
@@ -123,6 +131,16 @@ impl Failure {
             io::ErrorKind::BrokenPipe => Failure::Closed,
             _ => Failure::Io { what: what.into(), source },
         }
+    }
+
+    /// Adds what would help to a refusal that says nothing about that.
+    pub fn or_hint(mut self, hint: &str) -> Failure {
+        if let Failure::Refused { refusal, .. } = &mut self
+            && refusal.hints.is_empty()
+        {
+            refusal.hints.push(hint.to_string());
+        }
+        self
     }
 
     /// Returns the exit code that belongs to it.

@@ -33,7 +33,7 @@ fn one(item: &MailItem, whole: bool, look: &Look) -> String {
         return format!("{id} asks{shown}\n{}", question(asked, look));
     }
     if let Some(result) = &item.run {
-        let value = text(&super::run::value(&result.value), whole, look);
+        let value = text(&super::run::value_of(result).unwrap_or_default(), whole, look);
         return format!("{id} {}{shown}{value}", super::run::line(&result.run, None, look));
     }
     let notice = item.notice.as_deref().unwrap_or("something this version of fleetd does not know");

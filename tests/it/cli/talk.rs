@@ -97,7 +97,10 @@ fn the_fleet_is_shown() {
     assert!(said.out.contains("shout") && said.out.contains("words: array of string"), "{said:?}");
     assert_eq!(fleetd(&house, &["recipes", "--json"]).ends(0).json()["generation"], 1);
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(fleetd(&house, &["version"]).ends(0).out, format!("fleetd {version}\n"));
+    assert_eq!(
+        fleetd(&house, &["version"]).ends(0).out,
+        format!("fleetd {version} (the daemon that runs is {version})\n")
+    );
     assert_eq!(fleetd(&house, &["version", "--json"]).ends(0).json(), json!({ "version": version, "daemon": version }));
 
     let said = fleetd(&house, &["charter", "route", "--kind", "loud", "Hey"]).ends(0);
