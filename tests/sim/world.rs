@@ -1,4 +1,5 @@
 //! One fleet with everything around it: events, a clock, deaths and restarts. Its engine is in `engine.rs`.
+//! It carries things from one to the other and judges nothing: what must hold is checked in `watch.rs`.
 
 use std::collections::{BTreeMap, VecDeque};
 
