@@ -280,7 +280,10 @@ fn point_at_field(error: &mut CharterError, sources: &Sources, field: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{handlers, rubric};
     use super::*;
+    use crate::fleet::team::{Task, TeamLoad};
+    use crate::fleet::time::Time;
 
     fn load(files: &[(&str, &str)]) -> Result<World, CharterErrors> {
         let sources = Sources::from_files(files.iter().map(|(name, text)| (*name, *text)));
@@ -493,6 +496,22 @@ mod tests {
                 || text.contains("took more than 500 ms");
             assert!(said, "{bomb}: {text}");
         }
+    }
+
+    #[test]
+    fn a_declaration_outside_the_load_is_refused_at_its_line() {
+        let world = load(&[(
+            "a.lua",
+            "fleet.route('all', function()\n  fleet.role('w', {})\nend)\n\
+             fleet.on('worker_gone', function()\n  fleet.test('x', print)\nend)",
+        )])
+        .expect("loads");
+        let task = Task { prompt: String::new(), kind: None, from: "leader".into(), urgent: false, now: Time(0) };
+        let refusal = rubric::ask(&world, &task, &TeamLoad::default()).routed.expect_err("it is broken");
+        let why = "declares: it can only be called while the charter is loaded";
+        assert!(refusal.to_string().contains(&format!("a.lua:2: fleet.role {why}")), "{refusal}");
+        let said = handlers::call(&world, "worker_gone", &serde_json::Value::Null).remove(0).said;
+        assert!(said.expect_err("it is broken").starts_with(&format!("a.lua:5: fleet.test {why}")));
     }
 
     #[test]
