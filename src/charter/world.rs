@@ -471,12 +471,20 @@ mod tests {
             refused("table.move({}, 1, 2 ^ 31, 2)"),
             "a.lua:1: table.move moves at most 1000000 items at once\n  1 | table.move({}, 1, 2 ^ 31, 2)"
         );
+        for numbers in ["'1', '2147483646'", "0 / 0, 2147483646", "1, '0x7ffffffe'", "-2 ^ 31, 0 / 0"] {
+            let text = refused(&format!("table.move({{}}, {numbers}, 2)"));
+            assert!(text.starts_with("a.lua:1: table.move moves at most 1000000 items at once"), "{text}");
+        }
         assert_eq!(refused("local s = string.rep('x', 1e9)"), meter::MEMORY);
         // Quadratic in the library, linear here.
         let hay = "local hay = string.rep('a', 1e6)\nlocal needle = string.rep('a', 5e5) .. 'b'\n";
         for search in [
             "assert(hay:find(needle, 1, true) == nil)",
             "assert(hay:find(needle) == nil)",
+            "assert(#hay:split(needle) == 1)",
+            "assert(#hay:split('aa') == 5e5 + 1)",
+            "assert(table.concat(('a, b,, c, '):split(', '), '|') == 'a|b,|c|')",
+            "assert(table.concat(('a,b'):split(), '|') == 'a|b' and #('abc'):split('') == 3)",
             "local from, to = (hay .. 'b'):find('aab', 5, true)\nassert(from == 1e6 - 1 and to == 1e6 + 1)",
         ] {
             let loaded = load(&[("a.lua", &format!("{hay}{search}"))]).map(drop);
