@@ -148,7 +148,8 @@ impl Actor {
                         self.tell(ticket, Err(refusal));
                     }
                 }
-                Input::Leave(_) => drop(self.try_unstored(input)),
+                // One that could not be taken now is taken later: else its turn would be told, and so shown, to nobody.
+                Input::Leave(_) if self.try_unstored(input.clone()) => {}
                 Input::Tick if self.unstored.contains(&Input::Tick) => {}
                 _ => self.unstored.push_back(input),
             }

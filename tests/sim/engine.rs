@@ -139,7 +139,7 @@ impl World {
         if !matches!(self.plant, Plant::NoFallBack) {
             self.fleet = before;
         }
-        for input in inputs.clone() {
+        for input in inputs {
             match &input {
                 Input::Call { ticket, .. } => {
                     let ticket = *ticket;
@@ -147,13 +147,12 @@ impl World {
                         self.callers.open.remove(&ticket);
                     }
                 }
-                Input::Leave(_) => drop(self.try_unstored(input)?),
+                Input::Leave(_) if self.try_unstored(input.clone())? => self.forget_who_left(&[input]),
                 Input::Tick if self.unstored.contains(&Input::Tick) => {}
                 _ if matches!(self.plant, Plant::ForgetsSeen) => {}
                 _ => self.unstored.push_back(input),
             }
         }
-        self.forget_who_left(&inputs);
         Ok(())
     }
 
