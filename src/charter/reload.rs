@@ -63,14 +63,17 @@ impl Inner {
         if !dir.is_dir() {
             return Err(CharterError::plain(format!("the charter directory {} does not exist", dir.display())).into());
         }
+        let file = self.state.join(LAST_GOOD);
+        let copy = blocking(move || fs::read_to_string(file).ok()).await.flatten();
+        let copy = copy.and_then(|text| Sources::from_text(&text).ok());
+        if let (Some(copy), Some(last)) = (&copy, &mut self.reloading.lock().await.last) {
+            // The store knows the number, the copy the files: unchanged files keep their number over a restart.
+            last.hash = copy.hash().to_owned();
+        }
         if self.reload(Why::Start).await.is_ok() {
             return Ok(());
         }
-        let file = self.state.join(LAST_GOOD);
-        let copy = blocking(move || fs::read_to_string(file).ok()).await.flatten();
-        let Some(Ok(sources)) = copy.map(|text| Sources::from_text(&text)) else {
-            return Ok(());
-        };
+        let Some(sources) = copy else { return Ok(()) };
         let mut memory = self.reloading.lock().await;
         let generation = memory.next(sources.hash());
         let built = Loaded::build(Arc::new(sources), generation, false, self.inputs.clone()).await;
