@@ -11,6 +11,7 @@ use super::terminal::Terminal;
 use crate::engine::requests::RunResult;
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::RunId;
+use crate::fleet::refusal::RefusalKind;
 use crate::fleet::run::RunOutcome;
 use crate::fleet::time::Span;
 use crate::fleet::turn::Outcome;
@@ -34,7 +35,8 @@ pub fn run(terminal: &Terminal, args: CancelArgs) -> Result<Exit, Failure> {
         TurnOrRun::Run(id) => run_of(terminal, id),
         TurnOrRun::Turn(id) => {
             let reply = terminal.client()?.post("/v1/cancel", &json!({ "turn": id }), Span(0));
-            let reply = reply.map_err(|failure| failure.or_hint("list what is open: fleetd status"))?;
+            let reply =
+                reply.map_err(|failure| ended_or_unknown(failure, "fleetd status", &format!("fleetd trace {id}")))?;
             let draw = || {
                 let envelope: Envelope = reply.read()?;
                 let ended = answer::ended(&envelope, &terminal.out);
@@ -52,7 +54,8 @@ pub fn run(terminal: &Terminal, args: CancelArgs) -> Result<Exit, Failure> {
 /// Cancels a run.
 pub fn run_of(terminal: &Terminal, id: RunId) -> Result<Exit, Failure> {
     let reply = terminal.client()?.post("/v1/cancel", &json!({ "run": id }), Span(0));
-    let reply = reply.map_err(|failure| failure.or_hint("list the runs: fleetd run list"))?;
+    let reply =
+        reply.map_err(|failure| ended_or_unknown(failure, "fleetd run list", &format!("fleetd run show {id}")))?;
     let draw = || {
         let run = reply.read::<RunResult>()?.run;
         let line = run::line(&run, None, &terminal.out);
@@ -63,4 +66,10 @@ pub fn run_of(terminal: &Terminal, id: RunId) -> Result<Exit, Failure> {
     };
     terminal.show(&reply, draw)?;
     Ok(Exit::Ok)
+}
+
+/// Adds where to look for what is not there, or has ended.
+fn ended_or_unknown(failure: Failure, list: &str, show: &str) -> Failure {
+    let failure = failure.or_hint(RefusalKind::Unknown, &format!("what there is: {list}"));
+    failure.or_hint(RefusalKind::Conflict, &format!("how it ended, and when: {show}"))
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::config::ConfigError;
-use crate::fleet::refusal::Refusal;
+use crate::fleet::refusal::{Refusal, RefusalKind};
 
 /// The exit codes of every command, as `fleetd --help` documents them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,9 +133,10 @@ impl Failure {
         }
     }
 
-    /// Adds what would help to a refusal that says nothing about that.
-    pub fn or_hint(mut self, hint: &str) -> Failure {
+    /// Adds what would help to a refusal of this kind that says nothing about that.
+    pub fn or_hint(mut self, kind: RefusalKind, hint: &str) -> Failure {
         if let Failure::Refused { refusal, .. } = &mut self
+            && refusal.kind == kind
             && refusal.hints.is_empty()
         {
             refusal.hints.push(hint.to_string());

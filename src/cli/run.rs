@@ -16,6 +16,7 @@ use super::wait::{Bound, Progress, Wait, WaitArg, wait};
 use super::{cancel, text};
 use crate::engine::requests::{Pending, RunDetail, RunRequest, RunResult};
 use crate::fleet::ids::RunId;
+use crate::fleet::refusal::RefusalKind;
 use crate::fleet::run::{Run, RunOutcome};
 use crate::fleet::time::Span;
 
@@ -145,7 +146,7 @@ fn show(terminal: &Terminal, id: RunId, bound: Option<Bound>) -> Result<Exit, Fa
         return await_run(terminal, &mut client, id, bound);
     }
     let reply = client.get(&format!("/v1/runs/{id}"), Span(0));
-    let reply = reply.map_err(|failure| failure.or_hint("list the runs: fleetd run list"))?;
+    let reply = reply.map_err(|failure| failure.or_hint(RefusalKind::Unknown, "list the runs: fleetd run list"))?;
     let detail: RunDetail = reply.read()?;
     let draw = || {
         let mut out = look::detail(&detail, terminal.now(), &terminal.out);

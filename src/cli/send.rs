@@ -12,6 +12,7 @@ use super::wait::{Bound, Progress, Wait, WaitArg, wait};
 use crate::engine::requests::{Pending, SendRequest, Trace};
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::TurnId;
+use crate::fleet::refusal::RefusalKind;
 use crate::fleet::time::Span;
 use crate::fleet::turn::Priority;
 use crate::fleet::view::TurnView;
@@ -82,7 +83,8 @@ pub fn run(terminal: &Terminal, args: SendArgs) -> Result<Exit, Failure> {
     let mut client = terminal.client()?;
     // First accepted, then waited for: so its id is known whatever happens to the wait.
     let reply = client.post("/v1/send", &request, Span(0)).map_err(|failure| match is_empty {
-        true => failure.or_hint("say what is to be done in words, or give - to read it from standard input"),
+        true => failure
+            .or_hint(RefusalKind::Invalid, "say what is to be done in words, or give - to read it from standard input"),
         false => unsure(failure),
     })?;
     let turn: TurnView = reply.read()?;

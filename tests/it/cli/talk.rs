@@ -39,7 +39,10 @@ fn a_refusal_is_told_to_people_and_to_programs() {
     assert_eq!(said.out, "");
     let said = fleetd(&house, &["send", "w-uper", "x", "--json"]).ends(4);
     assert_eq!(said.json()["kind"], "unknown");
-    fleetd(&house, &["send", "w-upper", ""]).ends(4);
+    let said = fleetd(&house, &["send", "w-upper", ""]).ends(4);
+    assert!(said.err.contains("hint: say what is to be done"), "{said:?}");
+    let said = fleetd(&house, &["run", "show", "r999"]).ends(4);
+    assert!(said.err.contains("fleetd run list"), "{said:?}");
     fleetd_reads(&house, &["send", "w-upper", "-"], &"x".repeat((1 << 20) + 1)).ends(4);
     fleetd(&house, &["run", "start", "shuot"]).ends(4);
     fleetd(&house, &["run", "start", "shout", "--job", "{\"wrods\": []}"]).ends(4);
