@@ -3,9 +3,10 @@
 //! A new generation is built beside the running one and swapped in one step; a failure changes nothing and is kept.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -38,12 +39,14 @@ pub(super) struct Memory {
     last: Option<Generation>,
     /// The hash of the files that were refused last.
     refused: Option<String>,
+    /// The hash of the last good copy, at the start.
+    copy: Option<String>,
 }
 
 impl Memory {
     /// Returns the memory of a daemon that knows the last generation of its predecessor.
     pub(super) fn new(last: Option<Generation>) -> Memory {
-        Memory { last, refused: None }
+        Memory { last, refused: None, copy: None }
     }
 
     fn next(&self, hash: &str) -> Generation {
@@ -64,16 +67,20 @@ impl Inner {
             return Err(CharterError::plain(format!("the charter directory {} does not exist", dir.display())).into());
         }
         let file = self.state.join(LAST_GOOD);
-        let copy = blocking(move || fs::read_to_string(file).ok()).await.flatten();
-        let copy = copy.and_then(|text| Sources::from_text(&text).ok());
-        if let (Some(copy), Some(last)) = (&copy, &mut self.reloading.lock().await.last) {
-            // The store knows the number, the copy the files: unchanged files keep their number over a restart.
-            last.hash = copy.hash().to_owned();
+        let copy = blocking(move || read_copy(&file)).await.flatten();
+        if let Some(copy) = &copy {
+            let mut memory = self.reloading.lock().await;
+            memory.copy = Some(copy.hash().to_owned());
+            if let Some(last) = &mut memory.last {
+                // The store knows the number, the copy the files: unchanged files keep their number over a restart.
+                last.hash = copy.hash().to_owned();
+            }
         }
         if self.reload(Why::Start).await.is_ok() {
             return Ok(());
         }
         let Some(sources) = copy else { return Ok(()) };
+        tracing::error!("the charter cannot be taken as it is; the last good copy of it comes into force");
         let mut memory = self.reloading.lock().await;
         let generation = memory.next(sources.hash());
         let built = Loaded::build(Arc::new(sources), generation, false, self.inputs.clone()).await;
@@ -107,8 +114,8 @@ impl Inner {
             return Ok(());
         }
         let generation = memory.next(&hash);
-        // At the start nothing is in force that a failing test could keep in force.
-        let with_tests = why != Why::Start;
+        // At the start there may be nothing that a failing test could keep in force; a copy of other files is.
+        let with_tests = why != Why::Start || memory.copy.as_ref().is_some_and(|copy| *copy != hash);
         let built = Loaded::build(sources, generation, with_tests, self.inputs.clone()).await;
         match built {
             Ok(loaded) => {
@@ -177,9 +184,26 @@ impl Inner {
     }
 }
 
-fn keep(file: &PathBuf, text: &str) {
+/// Reads the last good copy; a copy that is there and cannot be read is as good as none, but not in silence.
+fn read_copy(file: &Path) -> Option<Sources> {
+    let read = match fs::read_to_string(file) {
+        Ok(text) => Sources::from_text(&text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => Err(format!("cannot read the last good copy: {error}")),
+    };
+    read.map_err(|error| tracing::error!(file = %file.display(), error, "the last good copy is of no use")).ok()
+}
+
+fn keep(file: &Path, text: &str) {
     let beside = file.with_extension("json.new");
-    let done = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
+    let write = || {
+        let mut new = fs::File::create(&beside)?;
+        new.write_all(text.as_bytes())?;
+        // A name that outlives a power cut must not be the name of an empty file.
+        new.sync_all()?;
+        fs::rename(&beside, file)
+    };
+    let done: io::Result<()> = write();
     if let Err(error) = done {
         tracing::warn!(%error, file = %file.display(), "the last good charter could not be kept");
     }
