@@ -33,7 +33,12 @@ pub(super) enum Order {
     /// By the engine.
     Run(RunEffect),
     /// By the watchdog: this generation is stuck; its runs must go on elsewhere.
-    Stuck(Arc<Loaded>),
+    Stuck {
+        /// The generation.
+        home: Arc<Loaded>,
+        /// The run whose code it is stuck in: anywhere else it would only hang again.
+        hung: Option<RunId>,
+    },
 }
 
 /// The road down: it knows which generation executes which run.
@@ -57,7 +62,7 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
                     home.give(Job::Drop(run));
                 }
             }
-            Order::Stuck(stuck) => {
+            Order::Stuck { home: stuck, hung } => {
                 let mut moved: Vec<Arc<Run>> = homes
                     .values()
                     .filter(|(_, home)| Arc::ptr_eq(home, &stuck))
@@ -66,7 +71,10 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
                 moved.sort_by_key(|run| run.id);
                 for run in moved {
                     homes.remove(&run.id);
-                    start(&inner, &mut homes, run).await;
+                    match hung == Some(run.id) {
+                        true => fail(&inner, run.id, STUCK.to_owned()),
+                        false => start(&inner, &mut homes, run).await,
+                    }
                 }
             }
         }
@@ -84,12 +92,14 @@ async fn start(inner: &Arc<Inner>, homes: &mut HashMap<RunId, (Arc<Run>, Arc<Loa
             homes.insert(run.id, (Arc::clone(&run), Arc::clone(&home)));
             home.give(Job::Start { run, job, finished });
         }
-        Err(why) => {
-            tracing::error!(run = %run.id, error = %why, "the run cannot go on");
-            let end = RunEnd { outcome: RunOutcome::Failed, why: Some(why), value: Value::Null };
-            inner.up(Upward::Run(RunInput::Ended { run: run.id, end }));
-        }
+        Err(why) => fail(inner, run.id, why),
     }
+}
+
+fn fail(inner: &Inner, run: RunId, why: String) {
+    tracing::error!(%run, error = %why, "the run cannot go on");
+    let end = RunEnd { outcome: RunOutcome::Failed, why: Some(why), value: Value::Null };
+    inner.up(Upward::Run(RunInput::Ended { run, end }));
 }
 
 type Prepared = (Arc<Loaded>, Arc<Value>, Vec<crate::fleet::run::FinishedStep>);

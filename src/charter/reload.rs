@@ -138,8 +138,41 @@ impl Inner {
         let sources = Arc::new(Sources::from_text(&kept)?);
         Loaded::build(sources, generation.clone(), false, self.inputs.clone())
             .await
-            .map(Arc::new)
+            .map(|loaded| self.watched(loaded))
             .map_err(|errors| format!("the charter of generation {number} does not load any more: {errors}"))
+    }
+
+    /// Gives up a stuck generation and lets its runs go on elsewhere, without the one whose code hangs; gives the
+    /// generation back if it is in force and nothing can take its place.
+    async fn replace(self: &Arc<Self>, stuck: Arc<Loaded>, beat: u64) -> Result<(), Arc<Loaded>> {
+        stuck.abandon();
+        let running = stuck.running();
+        // If it came back just now, nobody knows any more which run it was.
+        let hung = running.filter(|_| stuck.beat() == Some(beat));
+        let generation = stuck.team.generation.clone();
+        tracing::error!(
+            generation = generation.number,
+            run = hung.map(|run| run.to_string()),
+            "the charter's thread is stuck; its charter is loaded anew"
+        );
+        if self.current().is_some_and(|current| Arc::ptr_eq(&current, &stuck)) {
+            let built = Loaded::build(Arc::clone(&stuck.sources), generation, false, self.inputs.clone()).await;
+            let fresh = match built {
+                Ok(fresh) => self.watched(fresh),
+                Err(errors) => {
+                    tracing::error!(error = %errors, "the stuck charter could not be loaded anew");
+                    return Err(stuck);
+                }
+            };
+            let mut slot = self.current.lock().expect("never poisoned: no code runs under it");
+            // A reload may have been quicker; then its generation stays.
+            if slot.as_ref().is_some_and(|now| Arc::ptr_eq(now, &stuck)) {
+                *slot = Some(fresh);
+            }
+        }
+        // A generation that only finishes its runs is built anew by the courier, for the runs that are left.
+        self.order(Order::Stuck { home: stuck, hung });
+        Ok(())
     }
 
     async fn swap(self: &Arc<Self>, memory: &mut Memory, loaded: Loaded, last_good: bool) {
@@ -152,7 +185,7 @@ impl Inner {
         blocking(move || keep(&file, &text)).await;
         let team = Arc::clone(&loaded.team);
         let files = loaded.sources.names();
-        *self.current.lock().expect("never poisoned: no code runs under it") = Some(Arc::new(loaded));
+        *self.current.lock().expect("never poisoned: no code runs under it") = Some(self.watched(loaded));
         memory.last = Some(team.generation.clone());
         {
             let mut status = self.status();
@@ -213,43 +246,25 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.ok()
 }
 
-/// Replaces the VM in force when its thread is silent though it has something to do.
+/// Replaces every VM whose thread is silent though it has something to do: the one in force, and those that only
+/// finish their runs.
 pub(super) async fn watchdog(inner: Arc<Inner>) {
-    let mut seen: Option<(u64, std::time::Instant)> = None;
+    let mut seen: Vec<(Arc<Loaded>, u64, Instant)> = Vec::new();
     loop {
         tokio::time::sleep(SILENCE / 4).await;
-        let Some(current) = inner.current() else {
-            continue;
-        };
-        let Some(beat) = current.beat() else {
-            seen = None;
-            continue;
-        };
-        match seen {
-            Some((old, since)) if old == beat => {
-                if since.elapsed() < SILENCE {
-                    continue;
-                }
-                tracing::error!("the charter's thread is stuck; its charter is loaded anew");
-                seen = None;
-                current.abandon();
-                let generation = current.team.generation.clone();
-                let sources = Arc::clone(&current.sources);
-                match Loaded::build(sources, generation, false, inner.inputs.clone()).await {
-                    Ok(fresh) => {
-                        {
-                            let mut slot = inner.current.lock().expect("never poisoned: no code runs under it");
-                            // A reload may have been quicker; then its generation stays.
-                            if slot.as_ref().is_some_and(|now| Arc::ptr_eq(now, &current)) {
-                                *slot = Some(Arc::new(fresh));
-                            }
-                        }
-                        inner.order(Order::Stuck(current));
-                    }
-                    Err(errors) => tracing::error!(error = %errors, "the stuck charter could not be loaded anew"),
-                }
+        let mut busy = Vec::new();
+        for home in inner.living() {
+            let Some(beat) = home.beat() else { continue };
+            let since = seen.iter().find(|(one, old, _)| Arc::ptr_eq(one, &home) && *old == beat);
+            let since = since.map_or_else(Instant::now, |(_, _, since)| *since);
+            if since.elapsed() < SILENCE {
+                busy.push((home, beat, since));
+            } else if let Err(home) = inner.replace(home, beat).await {
+                // Only what is in force must be replaced; it is tried again as long as it is.
+                busy.push((home, beat, Instant::now()));
             }
-            _ => seen = Some((beat, std::time::Instant::now())),
         }
+        // Held until the next look only, or a generation without runs would never be let go.
+        seen = busy;
     }
 }

@@ -144,6 +144,11 @@ impl Runs {
         self.runs.remove(&run);
     }
 
+    /// Returns the run that the next slice belongs to.
+    pub(super) fn next(&self) -> Option<RunId> {
+        self.ready.front().copied()
+    }
+
     /// Lets one run go on for one slice; returns false when none can.
     pub(super) fn slice(
         &mut self,
