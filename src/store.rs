@@ -55,7 +55,7 @@ impl Store {
     /// Opens the store with a limit.
     pub fn open_with(state: &StateDir, options: StoreOptions) -> Result<Arc<Store>, StoreError> {
         let file = state.store_file();
-        let conn = open::for_writing(&file, options.max_pages)?;
+        let conn = open::for_writing(state, options.max_pages)?;
         let readers = Readers::start(&file)?;
         let writer = Writer::start(file.clone(), conn).map_err(|error| StoreError::of_file(&file, &error))?;
         Ok(Arc::new(Store { readers, writer, _state: state.clone() }))

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -14,7 +15,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use rustix::process::{Resource, getrlimit};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
@@ -28,12 +31,19 @@ const HEAD: Duration = Duration::from_secs(30);
 /// How long the accept loop rests when the process has no file descriptor left.
 const REST: Duration = Duration::from_millis(50);
 
+/// Files that are kept for the rest of the daemon: its store, its turns' directories and processes.
+const RESERVE: usize = 256;
+
+/// Connections that are served however low the limit of open files is.
+const LEAST: usize = 64;
+
 /// A bound listener that does not accept yet; what connects meanwhile waits.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     local: SocketAddr,
     patience: Duration,
+    places: Option<usize>,
 }
 
 impl Listener {
@@ -42,7 +52,7 @@ impl Listener {
         let said = |e: io::Error| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}"));
         let socket = TcpListener::bind(address).await.map_err(said)?;
         let local = socket.local_addr().map_err(said)?;
-        Ok(Self { socket, local, patience: HEAD })
+        Ok(Self { socket, local, patience: HEAD, places: None })
     }
 
     /// Returns the address that was bound, with the real port.
@@ -56,6 +66,13 @@ impl Listener {
         self
     }
 
+    /// Changes how many connections are served at once (as many as the limit of open files allows, with a reserve).
+    /// Further ones wait until one of them ends.
+    pub fn places(mut self, places: usize) -> Self {
+        self.places = Some(places);
+        self
+    }
+
     /// Serves until `stop`, then lets open requests end within `grace` and cuts what is left.
     ///
     /// Owns every task that it starts: when this returns, none of them runs any more.
@@ -64,12 +81,13 @@ impl Listener {
         let mut tasks = JoinSet::new();
         tasks.spawn(ears.run());
         let graceful = GracefulShutdown::new();
+        let places = Arc::new(Semaphore::new(self.places.unwrap_or_else(places)));
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
                 Some(_) = tasks.join_next() => {}
-                accepted = self.socket.accept() => match accepted {
-                    Ok((stream, peer)) => {
+                accepted = accept(&self.socket, &places) => match accepted {
+                    Ok((stream, peer, place)) => {
                         // The address of this very connection: a listener on all addresses has many.
                         let Ok(local) = stream.local_addr() else { continue };
                         let conn = Conn::new(local, peer, resolver.clone());
@@ -77,6 +95,7 @@ impl Listener {
                         let (router, patience) = (router.clone(), self.patience);
                         tasks.spawn(async move {
                             connection(stream, conn, router, watcher, patience).await;
+                            drop(place);
                         });
                     }
                     Err(error) => {
@@ -92,6 +111,23 @@ impl Listener {
         }
         tasks.shutdown().await;
     }
+}
+
+/// Accepts a connection once there is a place for it; until then it waits where the kernel keeps it.
+async fn accept(
+    socket: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+    let place = places.clone().acquire_owned().await.expect("nobody closes it");
+    let (stream, peer) = socket.accept().await?;
+    Ok((stream, peer, place))
+}
+
+/// Returns how many connections leave enough files for everything else: without them no turn could be started or ended.
+fn places() -> usize {
+    let files = getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok());
+    let files = files.unwrap_or(Semaphore::MAX_PERMITS).min(Semaphore::MAX_PERMITS);
+    files.saturating_sub(RESERVE).max(LEAST)
 }
 
 /// One connection, from its first byte to its end. When the client goes away the handler is dropped with it.

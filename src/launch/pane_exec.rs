@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> u8 {
             say(&error.to_string());
             // The claim may stand although it was not made durable. Then nobody else can run the turn, and the record must say so.
             if dir.started().is_ok_and(|started| started.as_ref() == Some(&claim)) {
-                write_until_written(&dir, &not_started(error.to_string()));
+                write_until_written(&dir, &claim, &not_started(error.to_string()));
                 return RAN;
             }
             return UNCLAIMED;
@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> u8 {
     } else {
         Running::start(args, &dir, me).map_or_else(not_started, |running| running.until_end(args.timeout, &wake))
     };
-    write_until_written(&dir, &record);
+    write_until_written(&dir, &claim, &record);
     RAN
 }
 
@@ -179,13 +179,16 @@ fn not_started(why: String) -> ExitRecord {
     clippy::disallowed_methods,
     reason = "nobody tells when a disk has room again, and nothing else is left to do"
 )]
-fn write_until_written(dir: &TurnDir, record: &ExitRecord) {
-    while let Err(error) = dir.write_exit(record) {
+fn write_until_written(dir: &TurnDir, claim: &Started, record: &ExitRecord) {
+    loop {
+        let written = match dir.started() {
+            Ok(started) if started.as_ref() == Some(claim) => dir.write_exit(record),
+            // The daemon removed the directory, or set it aside with an older store and gave its name to another turn.
+            Ok(_) => return say("the turn's directory is another's now, and nobody waits for the record any more"),
+            Err(error) => Err(error),
+        };
+        let Err(error) = written else { return };
         say(&error.to_string());
-        if !dir.path().is_dir() {
-            // The daemon removed the directory: nobody waits for the record any more.
-            return;
-        }
         std::thread::sleep(Duration::from_secs(1));
     }
 }

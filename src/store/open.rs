@@ -12,12 +12,14 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::StoreError;
 use super::schema::{APPLICATION, VERSION, migrate};
+use super::state_dir::StateDir;
 
 /// How long a statement waits for a lock that some other program, such as a person's SQL shell, holds.
 const BUSY: Duration = Duration::from_secs(2);
 
 /// Opens the file for the writer, makes it where it is missing, and brings its schema up to date.
-pub(super) fn for_writing(file: &Path, max_pages: Option<u32>) -> Result<Connection, StoreError> {
+pub(super) fn for_writing(state: &StateDir, max_pages: Option<u32>) -> Result<Connection, StoreError> {
+    let file = &*state.store_file();
     create_private(file)?;
     check_header(file)?;
     let failed = |error: rusqlite::Error| StoreError::of_sqlite(file, &error);
@@ -26,6 +28,10 @@ pub(super) fn for_writing(file: &Path, max_pages: Option<u32>) -> Result<Connect
     conn.busy_timeout(BUSY).map_err(failed)?;
     let version = check_version(file, &conn)?;
     check_integrity(file, &conn)?;
+    if version == 0 {
+        // Before the schema is there: should this be cut short, the next start finds the file as new as it is now.
+        state.set_turns_aside()?;
+    }
     settings(&conn).map_err(failed)?;
     migrate(&conn, version).map_err(failed)?;
     if let Some(pages) = max_pages {

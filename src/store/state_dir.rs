@@ -68,6 +68,23 @@ impl StateDir {
         self.path.join(TURNS)
     }
 
+    /// Moves the files of all turns aside, where there are any, for a store that is new: its turns have the numbers of
+    /// those before, and what an older one left would pass for theirs.
+    pub(super) fn set_turns_aside(&self) -> Result<(), StoreError> {
+        let turns = self.turns();
+        let failed = |error: std::io::Error| StoreError::of_dir(&turns, &error);
+        if fs::read_dir(&turns).map_err(failed)?.next().is_none() {
+            return Ok(());
+        }
+        let mut aside = (1..).map(|n| self.path.join(format!("{TURNS}.old-{n}")));
+        let aside = aside.find(|aside| fs::symlink_metadata(aside).is_err()).expect("numbers do not end");
+        fs::rename(&turns, &aside).map_err(failed)?;
+        private_builder().create(&turns).map_err(failed)?;
+        File::open(&self.path).and_then(|dir| dir.sync_all()).map_err(failed)?;
+        tracing::warn!(aside = %aside.display(), "the store is new: files of an older one's turns were moved aside");
+        Ok(())
+    }
+
     /// Writes where the daemon listens: into the lock, for a second daemon's refusal, and into `daemon.json`, where
     /// the command line looks for it.
     pub fn announce(&self, listen: &str) -> Result<(), StoreError> {
@@ -183,7 +200,8 @@ fn check(dir: &Path) -> Result<(), StoreError> {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    let is_ours = |name: &str| name == LOCK || name == TURNS || name.starts_with(STORE) || name.starts_with(DAEMON);
+    let is_ours =
+        |name: &str| name == LOCK || name.starts_with(TURNS) || name.starts_with(STORE) || name.starts_with(DAEMON);
     let names = fs::read_dir(dir).map_err(|error| StoreError::of_dir(dir, &error))?;
     let holds_others = names.flatten().any(|entry| !entry.file_name().to_str().is_some_and(is_ours));
     if holds_others {

@@ -428,3 +428,26 @@ fn many_callers_of_one_process_are_all_known_and_all_answered() {
     assert!(answers.iter().all(|status| status == "200" || status == "429"), "{answers:?}");
     assert!(answers.iter().filter(|status| *status == "200").count() >= 5);
 }
+
+#[tokio::test]
+async fn a_connection_beyond_the_last_place_waits_until_one_is_free() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let listener = fleetd::door::server::Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap().places(1);
+    let (local, stop) = (listener.local(), tokio_util::sync::CancellationToken::new());
+    let router = axum::Router::new().route("/", axum::routing::get(|| async { "hello" }));
+    let served = tokio::spawn(listener.serve(router, stop.clone(), Duration::from_secs(5)));
+    let mut answer = [0; 512];
+    let mut first = tokio::net::TcpStream::connect(local).await.unwrap();
+    first.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    assert!(first.read(&mut answer).await.unwrap() > 0);
+    let mut second = tokio::net::TcpStream::connect(local).await.unwrap();
+    second.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    let early = tokio::time::timeout(Duration::from_millis(500), second.read(&mut answer)).await;
+    assert!(early.is_err(), "it was served beside the first: {early:?}");
+    drop(first);
+    let read = second.read(&mut answer).await.unwrap();
+    assert!(answer[..read].starts_with(b"HTTP/1.1 200"));
+    stop.cancel();
+    served.await.unwrap();
+}

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -33,7 +35,18 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// A store that knows the prompts, and which turns have ended.
 #[derive(Default)]
-struct Prompts(Mutex<BTreeMap<TurnId, (Arc<str>, TurnState)>>);
+struct Prompts(Mutex<BTreeMap<TurnId, (Arc<str>, TurnState)>>, Faults);
+
+/// How often the store is still to fail when it is asked for a prompt.
+#[derive(Default)]
+struct Faults {
+    errors: AtomicU32,
+}
+
+/// Counts down, and says whether there was something left.
+fn one_more(left: &AtomicU32) -> bool {
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+}
 
 fn answer<T: Send + 'static>(value: T) -> Boxed<Result<T, JournalError>> {
     Box::pin(async { Ok(value) })
@@ -47,6 +60,9 @@ impl Journal for Prompts {
         unreachable!("launchers do not load")
     }
     fn prompt(&self, turn: TurnId) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
+        if one_more(&self.1.errors) {
+            return Box::pin(async { Err(JournalError::Failed("not now".into())) });
+        }
         answer(self.0.lock().unwrap().get(&turn).map(|(prompt, _)| prompt.clone()))
     }
     fn envelope(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
@@ -117,6 +133,10 @@ impl House {
     }
 
     fn live(&self) -> Life {
+        self.live_with(env!("CARGO_BIN_EXE_fleetd").into())
+    }
+
+    fn live_with(&self, program: PathBuf) -> Life {
         let (sightings, seen) = mpsc::channel(64);
         let options = Options {
             turns: self.turns(),
@@ -124,7 +144,7 @@ impl House {
             journal: self.prompts.clone(),
             sightings,
         };
-        let (exec, task) = Exec::with_program(options, env!("CARGO_BIN_EXE_fleetd").into());
+        let (exec, task) = Exec::with_program(options, program);
         Life { exec, task: tokio::spawn(task), seen }
     }
 
@@ -401,6 +421,8 @@ async fn a_killed_pane_exec_is_unknown_and_its_orphans_are_ended() {
     life.hand(&house.sh(script), &house.turn(1, ""));
     let process = life.taken().await;
     house.wait_for("up").await;
+    // What it said goes through pane-exec, so it is there a little later than the file that it made itself.
+    until(|| std::fs::read_to_string(house.dir(1).stdout()).ok().filter(|text| text == "half\n")).await;
     assert!(process.signal(Signal::KILL).unwrap());
     let finish = life.finished().await;
     assert_eq!((finish.outcome, &*finish.text), (Outcome::Unknown, "half\n"));
@@ -495,4 +517,94 @@ async fn leftovers_of_ended_turns_go_at_the_next_start_and_no_others() {
         names
     };
     until(|| (left() == ["mine", "t1"]).then_some(())).await;
+}
+
+/// A time in which the launcher meets only trouble, and must report nothing.
+async fn trouble(life: &mut Life, seconds: u64) {
+    let seen = tokio::time::timeout(Duration::from_secs(seconds), life.seen.recv()).await;
+    assert!(seen.is_err(), "it was reported: {seen:?}");
+}
+
+#[tokio::test]
+async fn a_claim_that_cannot_be_read_for_long_is_no_end() {
+    let house = House::new();
+    let mut life = house.live();
+    let script = "while ! [ -e \"$PLACE/go\" ]; do sleep 0.02; done; echo done";
+    let (worker, turn) = (house.sh(script), house.turn(1, ""));
+    life.hand(&worker, &turn);
+    let process = life.taken().await;
+    life.die().await;
+    let (claim, aside) = (house.dir(1).path().join("started"), house.file("aside"));
+    fs::rename(&claim, &aside).unwrap();
+    fs::create_dir(&claim).unwrap();
+    let mut life = house.live();
+    life.hand(&worker, &turn);
+    // Longer than ten looks with growing rests.
+    trouble(&mut life, 12).await;
+    fs::remove_dir(&claim).unwrap();
+    fs::rename(&aside, &claim).unwrap();
+    assert_eq!(life.taken().await, process);
+    fs::write(house.file("go"), "").unwrap();
+    let finish = life.finished().await;
+    assert_eq!((finish.outcome, &*finish.text), (Outcome::Replied, "done\n"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_started_now_is_started_later() {
+    let house = House::new();
+    house.dir(1).create().unwrap();
+    for name in ["prompt", "trouble"] {
+        house.prompts.1.errors.store(2, Ordering::SeqCst);
+        let in_the_way = house.dir(1).path().join(name);
+        fs::create_dir(&in_the_way).unwrap();
+        let mut life = house.live();
+        life.hand(&house.sh("cat"), &house.turn(1, "text"));
+        trouble(&mut life, 3).await;
+        assert_eq!(house.prompts.1.errors.load(Ordering::SeqCst), 0);
+        fs::remove_dir(&in_the_way).unwrap();
+        let finish = life.finished().await;
+        assert_eq!((finish.outcome, &*finish.text), (Outcome::Replied, "text"), "{name}: {:?}", finish.why);
+        life.die().await;
+        house.dir(1).remove().unwrap();
+        house.dir(1).create().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_pane_exec_that_could_not_claim_is_started_again() {
+    let house = House::new();
+    let program = house.file("pane-exec");
+    let (ok, real) = (house.file("ok").display().to_string(), env!("CARGO_BIN_EXE_fleetd"));
+    let script =
+        format!("#!/bin/sh\n[ -e '{ok}' ] || {{ echo tried >> '{ok}.tries'; exit 4; }}\nexec '{real}' \"$@\"\n");
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    let mut life = house.live_with(program);
+    life.hand(&house.sh("cat"), &house.turn(1, "text"));
+    let tries = || fs::read_to_string(house.file("ok.tries")).is_ok_and(|tries| tries.lines().count() > 2);
+    until(|| tries().then_some(())).await;
+    fs::write(&ok, "").unwrap();
+    let finish = life.finished().await;
+    assert_eq!((finish.outcome, &*finish.text), (Outcome::Replied, "text"), "{:?}", finish.why);
+}
+
+#[tokio::test]
+async fn what_runs_on_from_an_older_store_gives_no_record_to_a_new_turn() {
+    let house = House::new();
+    let mut life = house.live();
+    let script = "while ! [ -e \"$PLACE/go\" ]; do sleep 0.02; done; echo old";
+    life.hand(&house.sh(script), &house.turn(1, ""));
+    let old = life.taken().await;
+    life.die().await;
+    fs::rename(house.turns(), house.file("turns.old-1")).unwrap();
+    fs::create_dir(house.turns()).unwrap();
+    let mut life = house.live();
+    let script = "while ! [ -e \"$PLACE/go2\" ]; do sleep 0.02; done; echo new";
+    life.hand(&house.sh(script), &house.turn(1, ""));
+    life.taken().await;
+    fs::write(house.file("go"), "").unwrap();
+    until(|| (!old.is_alive()).then_some(())).await;
+    assert_eq!(house.dir(1).exit().unwrap(), None);
+    fs::write(house.file("go2"), "").unwrap();
+    assert_eq!(&*life.finished().await.text, "new\n");
 }

@@ -268,3 +268,36 @@ fn a_start_and_a_prune_do_not_walk_through_history() {
         assert!(plan.contains(index), "{sql}: {plan}");
     }
 }
+
+#[test]
+fn a_new_store_takes_over_no_files_of_an_older_ones_turns() {
+    let place = Place::new();
+    let dir = place.dir.path();
+    let leave = |text: &str| {
+        fs::create_dir_all(dir.join("turns/t1")).unwrap();
+        fs::write(dir.join("turns/t1/exit"), text).unwrap();
+    };
+    let left = |name: &str| fs::read_to_string(dir.join(name).join("t1/exit")).ok();
+    let afresh = || {
+        for name in ["fleet.db", "fleet.db-wal", "fleet.db-shm"] {
+            drop(fs::rename(dir.join(name), dir.join(format!("{name}.aside"))));
+        }
+    };
+    drop(place.open());
+    assert!(!dir.join("turns.old-1").exists(), "there was nothing to move");
+    leave("first");
+    drop(place.open());
+    assert_eq!(left("turns").as_deref(), Some("first"), "a store that was there keeps its turns");
+    afresh();
+    drop(place.open());
+    assert_eq!((left("turns"), left("turns.old-1").as_deref()), (None, Some("first")));
+    assert_eq!(mode(&dir.join("turns")), 0o700);
+    leave("second");
+    afresh();
+    // A daemon that was killed as soon as it had made the file.
+    fs::write(place.file(), "").unwrap();
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).unwrap();
+    drop(place.open());
+    assert_eq!((left("turns"), left("turns.old-2").as_deref()), (None, Some("second")));
+    assert_eq!(left("turns.old-1").as_deref(), Some("first"));
+}

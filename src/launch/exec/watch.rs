@@ -4,6 +4,7 @@
 //! it is the first to look or a daemon that came back.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::super::env::Provenance;
-use super::super::pane_exec::{Args, LOST, MAX_OUTPUT, UNCLAIMED};
+use super::super::pane_exec::{Args, MAX_OUTPUT};
 use super::super::plan::Plan;
 use super::super::process::ProcessId;
 use super::super::turn_dir::{Ended, ExitRecord, Started, TurnDir, TurnDirError};
@@ -22,15 +23,13 @@ use super::{Desk, ending};
 use crate::fleet::envelope::Finish;
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
-use crate::fleet::turn::{Outcome, Turn};
+use crate::fleet::turn::Turn;
 use crate::fleet::worker::{Process, Worker};
 
-/// How often a start is tried that ended before the turn was claimed.
-const STARTS: u32 = 4;
-/// How often files are read that cannot be read.
-const LOOKS: u32 = 10;
 /// How long to wait before something is tried again, times the number of tries.
 const REST: Duration = Duration::from_millis(200);
+/// The longest such wait.
+const LONGEST_REST: Duration = Duration::from_secs(5);
 
 /// What a watch is for.
 pub(super) enum Job {
@@ -38,6 +37,20 @@ pub(super) enum Job {
     Run(Arc<Turn>),
     /// See that nothing of it runs any more.
     End,
+}
+
+/// Whether a watch has reported the end.
+enum Step {
+    Again,
+    Over,
+}
+
+/// What is in the way of a start.
+enum Obstacle {
+    /// The turn can never be run, for this reason.
+    Final(String),
+    /// Nothing was run, and a later try may succeed.
+    Passing(String),
 }
 
 /// The watch of one turn.
@@ -55,80 +68,99 @@ impl Watch {
         Self { desk, worker, turn, dir, stop }
     }
 
-    /// Goes with the turn to its end and reports it.
+    /// Goes with the turn to its end and reports it. What cannot be read or written now is no end: it is tried until
+    /// it can be.
     pub(super) async fn run(self, job: Job) {
-        let (mut starts, mut looks) = (0, 0);
+        let mut failed = 0;
         loop {
-            match self.look().await {
-                Ok(Standing::Ended(record)) => {
-                    self.tell_taken().await;
-                    return self.report(record).await;
-                }
-                Ok(Standing::Vanished(started)) => {
-                    self.tell_taken().await;
-                    return self.report_vanished(started).await;
-                }
-                Ok(Standing::Running(started)) => {
-                    self.tell_taken().await;
-                    self.until_gone(started.process).await;
-                }
-                Ok(Standing::Unclaimed) => {
-                    let why = match &job {
-                        Job::End if !self.dir.path().exists() => return self.tell_idle().await,
-                        _ if self.stop.is_cancelled() => Err(Ended::Killed),
-                        Job::End => Err(Ended::Killed),
-                        Job::Run(turn) => {
-                            starts += 1;
-                            self.start(turn, starts).await.map_err(Ended::NotStarted)
-                        }
-                    };
-                    if let Err(ended) = why
-                        && let Err(error) = self.seal(ended.clone()).await
-                    {
-                        return self.report_unsealed(ended, &error).await;
+            match self.step(&job).await {
+                Ok(Step::Over) => return,
+                Ok(Step::Again) => failed = 0,
+                Err(why) => {
+                    failed += 1;
+                    if failed == 1 {
+                        tracing::warn!(turn = %self.turn, why, "a turn's process cannot be started or watched; it is tried until it can");
                     }
-                }
-                Err(error) => {
-                    looks += 1;
-                    if looks > LOOKS {
-                        let finish = Finish::without_reply(Outcome::Unknown, error.to_string());
-                        return self.tell_finished(finish, true).await;
-                    }
-                    tokio::time::sleep(REST * looks).await;
+                    self.rest(failed).await;
                 }
             }
         }
     }
 
-    async fn look(&self) -> Result<Standing, TurnDirError> {
-        self.with_dir(standing).await
+    /// Looks and does what follows. `Err` says what went wrong for now; nothing was reported.
+    async fn step(&self, job: &Job) -> Result<Step, String> {
+        match self.look().await? {
+            Standing::Ended(record) => {
+                self.tell_taken().await;
+                self.report(record).await;
+                return Ok(Step::Over);
+            }
+            Standing::Vanished(started) => {
+                self.tell_taken().await;
+                self.report_vanished(started).await;
+                return Ok(Step::Over);
+            }
+            Standing::Running(started) => {
+                self.tell_taken().await;
+                self.until_gone(started.process).await;
+            }
+            Standing::Unclaimed => {
+                let started = match job {
+                    Job::End if !self.is_there().await? => {
+                        self.tell_idle().await;
+                        return Ok(Step::Over);
+                    }
+                    _ if self.stop.is_cancelled() => Err(Ended::Killed),
+                    Job::End => Err(Ended::Killed),
+                    Job::Run(turn) => match self.start(turn).await {
+                        Ok(()) => Ok(()),
+                        Err(Obstacle::Passing(why)) => return Err(why),
+                        Err(Obstacle::Final(why)) => Err(Ended::NotStarted(why)),
+                    },
+                };
+                if let Err(ended) = started {
+                    self.seal(ended).await.map_err(|error| error.to_string())?;
+                }
+            }
+        }
+        Ok(Step::Again)
     }
 
-    /// Starts a pane-exec for the turn and stays with it until it is gone. `Err` says why the turn cannot be run.
-    async fn start(&self, turn: &Turn, tries: u32) -> Result<(), String> {
+    async fn look(&self) -> Result<Standing, String> {
+        self.with_dir(standing).await.map_err(|error| error.to_string())
+    }
+
+    async fn is_there(&self) -> Result<bool, String> {
+        let seen = self.with_dir(|dir| dir.path().try_exists()).await;
+        seen.map_err(|error| format!("cannot look for {}: {error}", self.dir.path().display()))
+    }
+
+    /// Starts a pane-exec for the turn and stays with it until it is gone.
+    async fn start(&self, turn: &Turn) -> Result<(), Obstacle> {
         let prompt = self.desk.options.journal.prompt(turn.prompt_of).await;
-        let prompt = prompt.map_err(|error| error.to_string())?.ok_or("its prompt is not in the store")?;
+        let prompt = prompt.map_err(|error| Obstacle::Passing(error.to_string()))?;
+        let prompt = prompt.ok_or_else(|| Obstacle::Final("its prompt is not in the store".into()))?;
         let provenance = Provenance {
             turn: turn.id.to_string(),
             from: turn.sender.to_string(),
             worker: self.worker.name.to_string(),
         };
         let plan = Plan::of(&self.worker.profile, &provenance, &self.desk.options.executables);
-        let plan = plan.map_err(|error| error.to_string())?;
+        let plan = plan.map_err(|error| Obstacle::Final(error.to_string()))?;
         let prepared = self.with_dir(move |dir| dir.create().and_then(|()| dir.write_prompt(prompt.as_bytes()))).await;
-        prepared.map_err(|error| error.to_string())?;
-        let mut child = match self.spawn(plan) {
-            Ok(child) => child,
-            // The machine may be short of processes or memory for a moment.
-            Err(error) if tries < STARTS => {
-                tracing::warn!(turn = %self.turn, %error, "pane-exec could not be started; it is tried again");
-                return self.rest(tries).await;
+        prepared.map_err(|error| Obstacle::Passing(error.to_string()))?;
+        let mut child = self.spawn(plan).map_err(|error| {
+            let why = format!("cannot start pane-exec: {error}");
+            match error.kind() {
+                // No later try has fewer words. All else may pass: a shortage of processes, memory or files.
+                ErrorKind::ArgumentListTooLong => Obstacle::Final(why),
+                _ => Obstacle::Passing(why),
             }
-            Err(error) => return Err(format!("cannot start pane-exec: {error}")),
-        };
+        })?;
         self.until_claimed(&mut child).await;
-        let status = child.wait().await.map_err(|error| format!("cannot wait for pane-exec: {error}"))?;
-        self.judge(status, tries).await
+        let status = child.wait().await;
+        let status = status.map_err(|error| Obstacle::Passing(format!("cannot wait for pane-exec: {error}")))?;
+        self.judge(status).await.map_err(Obstacle::Passing)
     }
 
     fn spawn(&self, plan: Plan) -> std::io::Result<Child> {
@@ -171,28 +203,24 @@ impl Watch {
     }
 
     /// Our pane-exec has ended. That is of interest only if the turn is unclaimed: else the directory tells more.
-    async fn judge(&self, status: ExitStatus, tries: u32) -> Result<(), String> {
-        if status.success()
-            || status.code() == Some(LOST.into())
-            || !matches!(self.look().await, Ok(Standing::Unclaimed))
-        {
+    async fn judge(&self, status: ExitStatus) -> Result<(), String> {
+        if !matches!(self.look().await?, Standing::Unclaimed) {
             return Ok(());
         }
         let said = fs::read_to_string(self.dir.trouble()).unwrap_or_default();
-        let said = said.trim();
-        if status.code() == Some(UNCLAIMED.into()) || tries >= STARTS {
-            return Err(format!("pane-exec ended before it could claim the turn ({status}): {said}"));
-        }
-        tracing::warn!(turn = %self.turn, %status, said, "pane-exec ended before it claimed the turn; it is tried again");
-        self.rest(tries).await
+        Err(format!("pane-exec ended before it could claim the turn ({status}): {}", said.trim()))
     }
 
-    async fn rest(&self, tries: u32) -> Result<(), String> {
+    /// Waits longer after each failure. A stop shortens the one wait in which it comes, no later one.
+    async fn rest(&self, failed: u32) {
+        let rest = tokio::time::sleep((REST * failed.min(100)).min(LONGEST_REST));
+        if self.stop.is_cancelled() {
+            return rest.await;
+        }
         tokio::select! {
-            () = tokio::time::sleep(REST * tries) => {}
+            () = rest => {}
             () = self.stop.cancelled() => {}
         }
-        Ok(())
     }
 
     /// Claims the turn for nobody, so that a pane-exec of an earlier daemon cannot run it after its end was reported.
@@ -232,15 +260,6 @@ impl Watch {
         }
         let finish = self.with_dir(move |dir| of_vanished(dir, &started)).await;
         self.tell_finished(finish, true).await;
-    }
-
-    async fn report_unsealed(&self, ended: Ended, error: &TurnDirError) {
-        tracing::error!(turn = %self.turn, %error, "a turn that was not run could not be marked so");
-        let why = match ended {
-            Ended::NotStarted(why) => format!("not started: {why}"),
-            _ => format!("not started: {error}"),
-        };
-        self.tell_finished(Finish::without_reply(Outcome::Failed, why), true).await;
     }
 
     /// A claim is the proof that the text was taken. One of nobody is the proof that it never will be.
