@@ -7,7 +7,7 @@
 local native = ...
 local yield, info = coroutine.yield, debug.info
 local raw_error, raw_tostring, raw_type = error, tostring, type
-local format0, find0, move0 = string.format, string.find, table.move
+local format0, find0, split0, move0, to_number = string.format, string.find, string.split, table.move, tonumber
 local null = native.null
 
 -- Where the author is
@@ -103,9 +103,19 @@ local function find(text, pattern, init, plain)
   return relay(pcall(find0, text, pattern, init, plain))
 end
 
+-- The library's own split has the same fault.
+local function split(text, separator)
+  if raw_type(text) == "string" and raw_type(separator) == "string" and #separator > 1 then
+    return relay(pcall(native.split, text, separator))
+  end
+  return relay(pcall(split0, text, separator))
+end
+
 local MOVE_LIMIT = 1000000
 local function move(from, first, last, to, target)
-  if raw_type(first) == "number" and raw_type(last) == "number" and last - first >= MOVE_LIMIT then
+  -- The library takes texts that look like numbers. Asked so that what is not a number (0/0) is refused as well.
+  local low, high = to_number(first), to_number(last)
+  if low and high and not (high - low < MOVE_LIMIT) then
     fail("table.move moves at most " .. MOVE_LIMIT .. " items at once")
   end
   return relay(pcall(move0, from, first, last, to, target or from))
@@ -128,7 +138,7 @@ local absent = {
   task = "it is the first argument of a rubric",
 }
 
-string.format, string.find, table.move = format, find, move
+string.format, string.find, string.split, table.move = format, find, split, move
 math.random, math.randomseed = nil, nil
 
 local function guard(name, lib)

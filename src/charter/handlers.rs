@@ -1,7 +1,7 @@
 //! Handlers of events: called in order, each may give back one action of a fixed list.
 //! Whether the action is carried out is for the fleet to decide; a handler that fails stops neither the others nor it.
 
-use mlua::Value as LuaValue;
+use mlua::{Function, Value as LuaValue};
 use serde_json::Value;
 
 use super::json;
@@ -35,14 +35,19 @@ impl Handled {
 
 /// Calls every handler of an event.
 pub(super) fn call(world: &World, event: &str, payload: &Value) -> Vec<Handled> {
-    let registry = world.registry.borrow();
-    let handlers = registry.handlers.iter().filter(|one| one.name == event);
-    handlers
-        .map(|handler| Handled { at: handler.at.to_string(), said: one(world, &handler.function, payload) })
-        .collect()
+    // Taken out first: a handler that declares something needs the registry for its error.
+    let handlers: Vec<(String, Function)> = world
+        .registry
+        .borrow()
+        .handlers
+        .iter()
+        .filter(|one| one.name == event)
+        .map(|one| (one.at.to_string(), one.function.clone()))
+        .collect();
+    handlers.into_iter().map(|(at, function)| Handled { said: one(world, &function, payload), at }).collect()
 }
 
-fn one(world: &World, function: &mlua::Function, payload: &Value) -> Result<Option<Value>, String> {
+fn one(world: &World, function: &Function, payload: &Value) -> Result<Option<Value>, String> {
     let lua_error = |error: mlua::Error| world.failure(&error, None).error.to_string();
     let payload = json::from_json(&world.lua, payload).map_err(lua_error)?;
     let frozen: LuaValue = world.freeze.call(payload).map_err(lua_error)?;

@@ -24,6 +24,7 @@ pub(super) fn table(lua: &Lua, registry: Rc<RefCell<Registry>>, sources: Arc<Sou
         })?,
     )?;
     table.set("find_plain", lua.create_function(find_plain)?)?;
+    table.set("split", lua.create_function(split)?)?;
     table.set("error_text", lua.create_function(|_, value: LuaValue| Ok(value.as_error().map(text_of)))?)?;
     table.set(
         "print",
@@ -146,6 +147,19 @@ fn module(lua: &Lua, sources: &Sources, name: &str, env: LuaValue) -> Result<Fun
         return Err(format!("require: there is no module \"{name}\" ({file}){hint}"));
     }
     compile(lua, sources, &file, env).map_err(|error| text_of(&error))
+}
+
+/// Splits a text in linear time; the separator is not empty.
+fn split(lua: &Lua, (text, separator): (LuaString, LuaString)) -> mlua::Result<Table> {
+    let (text, separator) = (text.as_bytes(), separator.as_bytes());
+    let parts = lua.create_table()?;
+    let mut from = 0;
+    for at in memchr::memmem::find_iter(&text, &separator) {
+        parts.raw_push(lua.create_string(&text[from..at])?)?;
+        from = at + separator.len();
+    }
+    parts.raw_push(lua.create_string(&text[from..])?)?;
+    Ok(parts)
 }
 
 fn find_plain(

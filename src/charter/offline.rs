@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde::Serialize;
 
@@ -60,10 +61,10 @@ pub fn check(dir: &Path) -> Report {
     report
 }
 
-/// Runs the tests of the charter in a directory.
+/// Runs the tests of the charter in a directory, under the same limit as before a swap.
 pub fn test(dir: &Path) -> Result<TestReport, CharterErrors> {
     let world = World::load(Arc::new(Sources::read(dir)?), Generation::default(), Arc::default())?;
-    Ok(testing::all(&world, None))
+    Ok(testing::all(&world, Some(Instant::now() + testing::LONGEST)))
 }
 
 /// Asks the rubrics of the charter in a directory, as if every role were free.

@@ -12,12 +12,15 @@ const TEAM: &str = "fleet.profile('p', { launcher = 'exec', command = { 'cat' } 
                     fleet.role('w', { profiles = { 'p' } })\n\
                     fleet.route('all', function() return { role = 'w' } end)\n";
 
-fn report(recipe: &str, test: &str) -> TestReport {
+fn world(recipe: &str, test: &str) -> World {
     let test = format!("fleet.test('it', function(t)\n{test}\nend)");
     let recipe = format!("fleet.recipe('r', {{}}, function(job, run)\n{recipe}\nend)");
     let sources = Sources::from_files([("recipe.lua", recipe.as_str()), ("team.lua", TEAM), ("test.lua", &test)]);
-    let world = World::load(Arc::new(sources), Generation::default(), Arc::default()).expect("loads");
-    testing::all(&world, None)
+    World::load(Arc::new(sources), Generation::default(), Arc::default()).expect("loads")
+}
+
+fn report(recipe: &str, test: &str) -> TestReport {
+    testing::all(&world(recipe, test), None)
 }
 
 fn passes(recipe: &str, test: &str) {
@@ -241,6 +244,19 @@ fn a_failed_check_shows_both_sides_and_its_line() {
         fails("return 1", "t.worker('w', function() error('scripted badly') end)\nt.run('r')\nt.worker('v', print)"),
         "test.lua:4: t.worker: there is no role 'v'; did you mean 'w'?; valid: w\n  4 | t.worker('v', print)"
     );
+}
+
+#[test]
+fn a_test_that_never_ends_is_stopped() {
+    let endless = "while true do run:sleep('1s') end";
+    let text = fails(endless, "t.run('r')");
+    assert!(text.starts_with("recipe.lua:2: r1 took more than 20000 steps"), "{text}");
+    for (recipe, test) in [(endless, "t.run('r')"), ("return 1", "while true do t.sent() end")] {
+        let soon = std::time::Instant::now() + std::time::Duration::from_millis(100);
+        let report = testing::all(&world(recipe, test), Some(soon));
+        let error = report.tests[0].error.as_ref().map(ToString::to_string);
+        assert_eq!(error.as_deref(), Some("the tests of the charter took more than 5 s"), "{test}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Asking the rubrics where a task should go: the first answer wins, a broken rubric is skipped and said so.
 //! Whether the place has room and the caller may send there is decided by the fleet, after the rubric has spoken.
 
-use mlua::{Table, Value as LuaValue};
+use mlua::{Function, Table, Value as LuaValue};
 
 use super::json;
 use super::meter::Allowance;
@@ -20,40 +20,36 @@ pub(super) struct Answer {
 
 /// Asks every rubric in order until one answers.
 pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
-    let registry = world.registry.borrow();
+    // Taken out first: a rubric that declares something needs the registry for its error.
+    let rubrics: Vec<(String, Function)> =
+        world.registry.borrow().rubrics.iter().map(|one| (one.name.clone(), one.function.clone())).collect();
     let mut asked = Vec::new();
     let mut broken = 0;
-    for rubric in &registry.rubrics {
-        let said = one(world, &rubric.function, task, team);
+    for (name, function) in &rubrics {
+        let said = one(world, function, task, team);
         let (to, because) = match said {
             Ok(None) => {
-                asked.push(Asked { rubric: rubric.name.clone(), said: "nothing".to_owned() });
+                asked.push(Asked { rubric: name.clone(), said: "nothing".to_owned() });
                 continue;
             }
             Err(why) => {
                 broken += 1;
-                tracing::warn!(target: "charter", rubric = %rubric.name, error = %why, "rubric skipped");
-                asked.push(Asked { rubric: rubric.name.clone(), said: why });
+                tracing::warn!(target: "charter", rubric = %name, error = %why, "rubric skipped");
+                asked.push(Asked { rubric: name.clone(), said: why });
                 continue;
             }
             Ok(Some(answer)) => answer,
         };
-        let because = because.unwrap_or_else(|| rubric.name.clone());
-        asked.push(Asked { rubric: rubric.name.clone(), said: format!("{to}: {because}") });
+        let because = because.unwrap_or_else(|| name.clone());
+        asked.push(Asked { rubric: name.clone(), said: format!("{to}: {because}") });
         return Answer {
-            routed: Ok(Routed {
-                to,
-                because,
-                rubric: rubric.name.clone(),
-                asked,
-                generation: world.team.generation.number,
-            }),
+            routed: Ok(Routed { to, because, rubric: name.clone(), asked, generation: world.team.generation.number }),
             broken,
         };
     }
     let mut refusal = Refusal::new(
         RefusalKind::Unknown,
-        match registry.rubrics.is_empty() {
+        match rubrics.is_empty() {
             true => "the charter has no rubrics, so a message needs an address",
             false => "no rubric said where this should go",
         },
@@ -69,7 +65,7 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
 
 type Said = Result<Option<(crate::fleet::team::Address, Option<String>)>, String>;
 
-fn one(world: &World, rubric: &mlua::Function, task: &Task, team: &TeamLoad) -> Said {
+fn one(world: &World, rubric: &Function, task: &Task, team: &TeamLoad) -> Said {
     let tables = || -> mlua::Result<(Table, Table)> { Ok((task_table(world, task)?, team_table(world, team)?)) };
     let (task, team) = tables().map_err(|error| world.failure(&error, None).error.to_string())?;
     let values = world

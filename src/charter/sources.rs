@@ -136,6 +136,11 @@ fn walk(
         }
         let full = format!("{prefix}{name}");
         let wrong = |message: String| CharterError { file: Some(full.clone()), ..CharterError::plain(message) };
+        // Reading a pipe would wait for its writer, for ever if there is none.
+        if !meta.is_file() {
+            errors.push(wrong("this is not a regular file".to_owned()));
+            continue;
+        }
         if meta.len() > MOST_BYTES {
             errors.push(wrong(format!("{} bytes; a file of a charter has at most 1 MiB", meta.len())));
             continue;
@@ -188,6 +193,15 @@ mod tests {
         assert_eq!(again, sources);
         let moved = Sources::from_files([("recipes/hunt.lua", "-- b"), ("teams.lua", "-- a")]);
         assert_ne!(moved.hash(), sources.hash());
+    }
+
+    #[test]
+    fn a_pipe_is_refused_and_not_waited_for() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let made = std::process::Command::new("mkfifo").arg(dir.path().join("a.lua")).status().expect("mkfifo");
+        assert!(made.success());
+        let errors = Sources::read(dir.path()).expect_err("not a file");
+        assert_eq!(errors.to_string(), "a.lua: this is not a regular file");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
+use std::time::Instant;
 
 use mlua::{Function, Table};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use super::meter::{Allowance, is_limit};
 use super::rubric;
 use super::runs::Runs;
 use super::schema::check_job;
-use super::testing::{address_of, all_free};
+use super::testing::{address_of, all_free, in_time};
 use super::world::World;
 use crate::fleet::caller::Sender;
 use crate::fleet::envelope::{Envelope, From, Times};
@@ -32,10 +33,13 @@ const REPLY: Span = Span(1_000);
 const TIMEOUT: Span = Span(60_000);
 /// How many lines a transcript has at most.
 const MOST_LINES: usize = 1_000;
+/// How many steps a run on the stage may take: virtual time has no end of its own.
+const MOST_STEPS: usize = 20_000;
 
 /// Everything that one test has set up and done.
 pub(super) struct Stage<'w> {
     world: &'w World,
+    until: Option<Instant>,
     workers: Vec<(String, Function)>,
     answers: Option<Function>,
     sent: Vec<Value>,
@@ -58,10 +62,11 @@ struct Played {
 }
 
 impl<'w> Stage<'w> {
-    /// Returns an empty stage.
-    pub(super) fn new(world: &'w World) -> Stage<'w> {
+    /// Returns an empty stage; what plays on it is stopped at a moment if one is given.
+    pub(super) fn new(world: &'w World, until: Option<Instant>) -> Stage<'w> {
         Stage {
             world,
+            until,
             workers: Vec::new(),
             answers: None,
             sent: Vec::new(),
@@ -88,6 +93,11 @@ impl<'w> Stage<'w> {
     /// Returns what was sent so far.
     pub(super) fn sent(&self) -> &[Value] {
         &self.sent
+    }
+
+    /// Returns when the play must be over, by the real clock.
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.until
     }
 
     /// Returns the virtual time.
@@ -164,9 +174,12 @@ impl<'w> Stage<'w> {
         runs.start(world, run, job, Vec::new(), &mut |input| inputs.push_back(input));
         loop {
             let mut drawn = self.drawn;
-            while runs.slice(world, &mut || xorshift(&mut drawn), &mut |input| inputs.push_back(input)) {}
+            while runs.slice(world, &mut || xorshift(&mut drawn), &mut |input| inputs.push_back(input)) {
+                in_time(self.until)?;
+            }
             self.drawn = drawn;
             while let Some(input) = inputs.pop_front() {
+                in_time(self.until)?;
                 let (path, verb, hash, what, at, request) = match input {
                     RunInput::Ended { end, .. } => {
                         played.end = end;
@@ -174,6 +187,10 @@ impl<'w> Stage<'w> {
                     }
                     RunInput::Step { path, verb, hash, what, at, request, .. } => (path, verb, hash, what, at, request),
                 };
+                if played.reached.len() >= MOST_STEPS {
+                    let why = format!("{} took more than {MOST_STEPS} steps", run.id);
+                    return Err(CharterError::read(&world.sources, &format!("{at}: {why}")));
+                }
                 played.reached.insert(path.clone());
                 let step = Step {
                     run: run.id,
@@ -221,7 +238,9 @@ impl<'w> Stage<'w> {
         let mut runs = Runs::default();
         let mut inputs = Vec::new();
         runs.start(&fresh, run, job, first.journal.clone(), &mut |input| inputs.push(input));
-        while runs.slice(&fresh, &mut || 0, &mut |input| inputs.push(input)) {}
+        while runs.slice(&fresh, &mut || 0, &mut |input| inputs.push(input)) {
+            in_time(self.until)?;
+        }
         let mut end = None;
         for input in inputs {
             match input {
@@ -320,6 +339,7 @@ impl<'w> Stage<'w> {
         let accepted = self.now;
         let mut clock = accepted;
         for attempt in 1..=send.retries + 1 {
+            in_time(self.until)?;
             self.turns += 1;
             let task = self.task(send, &to, attempt)?;
             let (word, text) = self.call(&function, task)?;

@@ -23,7 +23,9 @@ use crate::fleet::team::{Address, RoleLoad, Task, Team, TeamLoad};
 use crate::fleet::time::Time;
 
 /// How long the tests of a charter may take before a swap.
-const BEFORE_SWAP: Duration = Duration::from_secs(5);
+pub(super) const LONGEST: Duration = Duration::from_secs(5);
+/// What is said when they take longer.
+const TOO_LONG: &str = "the tests of the charter took more than 5 s";
 
 /// What the tests of a charter came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -68,7 +70,7 @@ pub(super) fn before_swap(world: &World) -> Option<CharterErrors> {
         Ok(world) => world,
         Err(errors) => return Some(errors),
     };
-    let report = all(world, Some(Instant::now() + BEFORE_SWAP));
+    let report = all(world, Some(Instant::now() + LONGEST));
     let failed = report.tests.into_iter().filter(|test| !test.passed);
     let errors: Vec<CharterError> = failed
         .map(|test| {
@@ -94,12 +96,9 @@ pub(super) fn all(world: &World, until: Option<Instant>) -> TestReport {
         .collect();
     let mut report = TestReport::default();
     for (name, at, function) in tests {
-        let mut stage = Stage::new(world);
-        let late = until.is_some_and(|until| Instant::now() >= until);
-        let outcome = match late {
-            true => Err(CharterError::plain("the tests of the charter took more than 5 s")),
-            false => one(world, &mut stage, &function),
-        };
+        let mut stage = Stage::new(world, until);
+        let outcome = one(world, &mut stage, &function);
+        let late = outcome.is_err() && is_late(until);
         let transcript = stage.into_transcript();
         report.tests.push(TestResult {
             name,
@@ -116,11 +115,24 @@ pub(super) fn all(world: &World, until: Option<Instant>) -> TestReport {
     report
 }
 
+/// Returns an error when a moment has passed.
+pub(super) fn in_time(until: Option<Instant>) -> Result<(), CharterError> {
+    match is_late(until) {
+        true => Err(CharterError::plain(TOO_LONG)),
+        false => Ok(()),
+    }
+}
+
+fn is_late(until: Option<Instant>) -> bool {
+    until.is_some_and(|until| Instant::now() >= until)
+}
+
 fn one(world: &World, stage: &mut Stage<'_>, function: &Function) -> Result<(), CharterError> {
     let lua_error = |error: mlua::Error| world.failure(&error, None).error;
     let thread = world.lua.create_thread(world.test.clone()).map_err(lua_error)?;
     let mut args = MultiValue::from_vec(vec![LuaValue::Function(function.clone())]);
     loop {
+        in_time(stage.until())?;
         world.meter.begin(&thread, Allowance::TEST);
         let result = thread.resume::<MultiValue>(args);
         let used = world.meter.end();

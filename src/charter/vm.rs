@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvError, Sender, TryRecvError, channel};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
@@ -22,6 +23,9 @@ use crate::fleet::ids::{RunId, StepPath};
 use crate::fleet::refusal::Refusal;
 use crate::fleet::run::{FinishedStep, Run, RunInput};
 use crate::fleet::team::{Generation, Task, Team, TeamLoad};
+
+/// How long a build may take by the real clock: two loads, the tests, and what a busy machine adds to both.
+const LONGEST_BUILD: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 15 });
 
 /// One thing for the VM's thread to do.
 pub(super) enum Job {
@@ -112,8 +116,15 @@ impl Loaded {
                 }
             })
             .map_err(|error| CharterError::plain(format!("cannot start the charter's thread: {error}")))?;
-        let team =
-            outcome.await.map_err(|_| CharterError::plain("the charter's thread ended while it was loading"))??;
+        // A thread that is stuck cannot be ended; nobody waits for it, and it ends when it comes back.
+        let outcome = tokio::time::timeout(LONGEST_BUILD, outcome).await.map_err(|_| {
+            pulse.abandoned.store(true, Ordering::Release);
+            CharterError::plain(format!(
+                "the charter was not ready after {} s: something in its files or tests does not come back",
+                LONGEST_BUILD.as_secs()
+            ))
+        })?;
+        let team = outcome.map_err(|_| CharterError::plain("the charter's thread ended while it was loading"))??;
         Ok(Loaded { team, sources, jobs, pulse })
     }
 
@@ -203,5 +214,25 @@ fn entropy() -> impl FnMut() -> u64 {
         let mut hasher = RandomState::new().build_hasher();
         hasher.write_u64(drawn);
         hasher.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "the inputs of runs have no bound of their own")]
+    async fn a_charter_that_never_comes_back_is_not_waited_for() {
+        // Sorting without a function of one's own cannot be interrupted; this much of it takes minutes.
+        let text = "local long, many = {}, {}\n\
+                    for n = 1, 20 do long[n] = string.rep('a', 500000) .. n end\n\
+                    for n = 1, 300000 do many[n] = long[n % 20 + 1] end\n\
+                    table.sort(many)";
+        let sources = Arc::new(Sources::from_files([("a.lua", text)]));
+        let (out, _inbox) = tokio::sync::mpsc::unbounded_channel();
+        let built = Loaded::build(sources, Generation::default(), true, out).await;
+        let errors = built.map(drop).expect_err("it is given up");
+        assert!(errors.to_string().starts_with("the charter was not ready after 3 s"), "{errors}");
     }
 }

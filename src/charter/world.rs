@@ -280,7 +280,10 @@ fn point_at_field(error: &mut CharterError, sources: &Sources, field: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{handlers, rubric};
     use super::*;
+    use crate::fleet::team::{Task, TeamLoad};
+    use crate::fleet::time::Time;
 
     fn load(files: &[(&str, &str)]) -> Result<World, CharterErrors> {
         let sources = Sources::from_files(files.iter().map(|(name, text)| (*name, *text)));
@@ -468,12 +471,20 @@ mod tests {
             refused("table.move({}, 1, 2 ^ 31, 2)"),
             "a.lua:1: table.move moves at most 1000000 items at once\n  1 | table.move({}, 1, 2 ^ 31, 2)"
         );
+        for numbers in ["'1', '2147483646'", "0 / 0, 2147483646", "1, '0x7ffffffe'", "-2 ^ 31, 0 / 0"] {
+            let text = refused(&format!("table.move({{}}, {numbers}, 2)"));
+            assert!(text.starts_with("a.lua:1: table.move moves at most 1000000 items at once"), "{text}");
+        }
         assert_eq!(refused("local s = string.rep('x', 1e9)"), meter::MEMORY);
         // Quadratic in the library, linear here.
         let hay = "local hay = string.rep('a', 1e6)\nlocal needle = string.rep('a', 5e5) .. 'b'\n";
         for search in [
             "assert(hay:find(needle, 1, true) == nil)",
             "assert(hay:find(needle) == nil)",
+            "assert(#hay:split(needle) == 1)",
+            "assert(#hay:split('aa') == 5e5 + 1)",
+            "assert(table.concat(('a, b,, c, '):split(', '), '|') == 'a|b,|c|')",
+            "assert(table.concat(('a,b'):split(), '|') == 'a|b' and #('abc'):split('') == 3)",
             "local from, to = (hay .. 'b'):find('aab', 5, true)\nassert(from == 1e6 - 1 and to == 1e6 + 1)",
         ] {
             let loaded = load(&[("a.lua", &format!("{hay}{search}"))]).map(drop);
@@ -493,6 +504,22 @@ mod tests {
                 || text.contains("took more than 500 ms");
             assert!(said, "{bomb}: {text}");
         }
+    }
+
+    #[test]
+    fn a_declaration_outside_the_load_is_refused_at_its_line() {
+        let world = load(&[(
+            "a.lua",
+            "fleet.route('all', function()\n  fleet.role('w', {})\nend)\n\
+             fleet.on('worker_gone', function()\n  fleet.test('x', print)\nend)",
+        )])
+        .expect("loads");
+        let task = Task { prompt: String::new(), kind: None, from: "leader".into(), urgent: false, now: Time(0) };
+        let refusal = rubric::ask(&world, &task, &TeamLoad::default()).routed.expect_err("it is broken");
+        let why = "declares: it can only be called while the charter is loaded";
+        assert!(refusal.to_string().contains(&format!("a.lua:2: fleet.role {why}")), "{refusal}");
+        let said = handlers::call(&world, "worker_gone", &serde_json::Value::Null).remove(0).said;
+        assert!(said.expect_err("it is broken").starts_with(&format!("a.lua:5: fleet.test {why}")));
     }
 
     #[test]

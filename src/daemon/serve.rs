@@ -174,8 +174,8 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
 
 /// Waits for open turns; what still runs stays and is adopted at the next start. A second signal does not wait.
 async fn drain(handle: &Handle, longest: Span, signals: &mut super::signals::Signals) {
-    handle.drain().await;
     let idle = async {
+        handle.drain().await;
         let mut published = handle.watch();
         while published.borrow_and_update().workers().any(|worker| worker.is_occupied()) {
             if published.changed().await.is_err() {

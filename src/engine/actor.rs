@@ -15,6 +15,7 @@ use crate::fleet::caller::Caller;
 use crate::fleet::ids::Ticket;
 use crate::fleet::input::{Answer, Call, Effect, Input, Step};
 use crate::fleet::refusal::{Refusal, RefusalKind};
+use crate::fleet::time::Time;
 
 /// Inputs of one commit at most: enough to share a disk flush, few enough to keep each answer prompt.
 const BATCH: usize = 512;
@@ -47,8 +48,9 @@ pub(super) struct Parts {
 pub(super) struct Actor {
     parts: Parts,
     replies: HashMap<Ticket, oneshot::Sender<Result<Answer, Refusal>>>,
-    /// Inputs that must not be lost and could not be stored yet, oldest first.
-    unstored: VecDeque<Input>,
+    /// Inputs that must not be lost and could not be stored yet, oldest first, each with the moment at which it came:
+    /// what was seen before a deadline counts as seen before it, whenever the disk has room again.
+    unstored: VecDeque<(Time, Input)>,
 }
 
 impl Actor {
@@ -58,7 +60,7 @@ impl Actor {
 
     /// Runs until every handle is gone.
     pub async fn run(mut self) {
-        let effects = self.parts.fleet.resume();
+        let effects = self.parts.fleet.resume(self.parts.clock.now());
         self.let_out(Step { effects, ..Step::default() });
         let mut batch = Vec::with_capacity(BATCH);
         loop {
@@ -82,42 +84,53 @@ impl Actor {
             Some(at) => at.since(self.parts.clock.now()).std(),
             None => Duration::from_secs(86_400),
         };
-        if self.unstored.is_empty() { timer } else { RETRY }
+        // A store in trouble is tried again at its own pace, whatever is overdue.
+        if self.in_trouble() { RETRY } else { timer }
     }
 
     async fn take(&mut self, batch: Vec<Message>) {
         let before = self.parts.fleet.clone();
         let now = self.parts.clock.now();
-        let mut inputs: Vec<Input> = self.unstored.drain(..).collect();
-        inputs.extend(batch.into_iter().map(|message| match message {
-            Message::Call { ticket, caller, call, reply } => {
-                self.replies.insert(ticket, reply);
-                Input::Call { ticket, caller, call }
-            }
-            Message::Input(input) => input,
+        let mut inputs: Vec<(Time, Input)> = self.unstored.drain(..).collect();
+        inputs.extend(batch.into_iter().map(|message| {
+            let input = match message {
+                Message::Call { ticket, caller, call, reply } => {
+                    self.replies.insert(ticket, reply);
+                    Input::Call { ticket, caller, call }
+                }
+                Message::Input(input) => input,
+            };
+            (now, input)
         }));
         let mut out = Step::default();
-        for input in &inputs {
+        for (at, input) in &inputs {
             if let Input::Leave(ticket) = input {
                 self.replies.remove(ticket);
             }
-            let step = self.parts.fleet.step(now, input.clone());
+            let step = self.parts.fleet.step(*at, input.clone());
             out.records.extend(step.records);
             out.effects.extend(step.effects);
             out.answers.extend(step.answers);
         }
-        let records = std::mem::take(&mut out.records);
-        let stored = match records.is_empty() {
-            true => Ok(()),
-            false => self.parts.journal.commit(records).await,
-        };
-        match stored {
+        let mut records = std::mem::take(&mut out.records);
+        if records.is_empty() {
+            if !self.in_trouble() || inputs.iter().any(|(_, input)| *input != Input::Tick) {
+                return self.let_out(out);
+            }
+            // Nothing waits to be stored, so only a probe can tell that there is room again.
+            records.push(self.parts.fleet.probe());
+        }
+        match self.parts.journal.commit(records).await {
             Ok(()) => {
                 self.parts.trouble.send_if_modified(|trouble| trouble.take().is_some());
                 self.let_out(out);
             }
             Err(error) => self.fall_back(before, inputs, &error),
         }
+    }
+
+    fn in_trouble(&self) -> bool {
+        self.parts.trouble.borrow().is_some()
     }
 
     /// Publishes the fleet, then does and tells what the committed step came to.
@@ -131,11 +144,11 @@ impl Actor {
         }
     }
 
-    fn fall_back(&mut self, before: Fleet, inputs: Vec<Input>, error: &JournalError) {
+    fn fall_back(&mut self, before: Fleet, inputs: Vec<(Time, Input)>, error: &JournalError) {
         tracing::error!(%error, inputs = inputs.len(), "a commit failed; its callers are refused");
         self.parts.trouble.send_replace(Some(format!("store: {error}")));
         self.parts.fleet = before;
-        for input in inputs {
+        for (at, input) in inputs {
             match &input {
                 Input::Call { ticket, .. } => {
                     // What needs nothing stored, such as a wait, goes on; the rest was not accepted.
@@ -148,9 +161,10 @@ impl Actor {
                         self.tell(ticket, Err(refusal));
                     }
                 }
-                Input::Leave(_) => drop(self.try_unstored(input)),
-                Input::Tick if self.unstored.contains(&Input::Tick) => {}
-                _ => self.unstored.push_back(input),
+                Input::Leave(ticket) => self.parts.fleet.leave(*ticket),
+                // Time passes by itself.
+                Input::Tick => {}
+                _ => self.unstored.push_back((at, input)),
             }
         }
     }

@@ -16,13 +16,13 @@ use super::requests::{
 };
 use crate::fleet::caller::Caller;
 use crate::fleet::envelope::Envelope;
-use crate::fleet::ids::{Key, MessageId, RunId, TurnId, WorkerName};
+use crate::fleet::ids::{Key, MessageId, RecipeName, RunId, TurnId, WorkerName};
 use crate::fleet::input::{Answer, Asked, Call, RunCall, SendCall};
 use crate::fleet::mail::{About, Message, Question};
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{self, Verb};
 use crate::fleet::run::Run;
-use crate::fleet::team::Routed;
+use crate::fleet::team::{Address, Routed};
 use crate::fleet::time::{Span, Time};
 use crate::fleet::turn::{Priority, Turn};
 use crate::fleet::view::{Roster, TurnView, WorkerView, view_worker};
@@ -32,6 +32,9 @@ pub const LONGEST_WAIT: Span = Span::minutes(60);
 
 /// Messages of one poll at most.
 pub const MOST_MAIL: usize = 500;
+
+/// Texts of one poll at most, in bytes; the first message is given whatever its size.
+const MAIL_BYTES: usize = 8 << 20;
 
 impl Handle {
     // === turns ===
@@ -50,7 +53,11 @@ impl Handle {
         let key =
             keyed(&request.key, "send", &SendRequest { wait: None, deadline: None, key: None, ..request.clone() })?;
         let urgent = request.priority == Priority::Now;
-        let (to, because) = self.address(&to, &request.prompt, request.kind.as_deref(), caller, urgent).await?;
+        // A repeated call gets its turn, whether the name it once went to still exists or not.
+        let (to, because) = match self.is_repeated(caller, key.as_ref()) {
+            true => (Address::Role(to.into()), None),
+            false => self.address(&to, &request.prompt, request.kind.as_deref(), caller, urgent).await?,
+        };
         let send = SendCall {
             to,
             because,
@@ -120,12 +127,18 @@ impl Handle {
         let until = wait.map(|wait| self.until(wait));
         match self.call(caller, Call::Poll { after, limit, until }).await? {
             Answer::Mail { messages, more } => {
-                let cursor = messages.last().map(|message| message.id).or(after);
-                let mut items = Vec::with_capacity(messages.len());
+                let (mut items, mut cursor, mut bytes) = (Vec::with_capacity(messages.len()), after, 0);
+                let count = messages.len();
                 for message in messages {
-                    items.extend(self.mail_item(&message).await?);
+                    if bytes >= MAIL_BYTES {
+                        break;
+                    }
+                    let item = self.mail_item(&message).await?;
+                    bytes += item.as_ref().map_or(0, size_of_item);
+                    items.extend(item);
+                    cursor = Some(message.id);
                 }
-                Ok(Mail { messages: items, more, cursor })
+                Ok(Mail { more: more || items.len() < count, messages: items, cursor })
             }
             other => Err(unexpected(&other)),
         }
@@ -189,18 +202,20 @@ impl Handle {
     pub async fn start_run(&self, caller: &Caller, request: RunRequest) -> Result<Arc<Run>, Refusal> {
         rules::check(caller, Verb::Run)?;
         let key = keyed(&request.key, "run", &RunRequest { wait: None, deadline: None, key: None, ..request.clone() })?;
-        let fleet = self.fleet();
-        let Some(team) = fleet.team() else { return Err(self.no_charter()) };
-        let recipe = request.recipe.as_str().into();
-        if !team.recipes.contains_key(&recipe) {
-            let valid = team.recipes.keys().map(|name| name.as_str());
-            return Err(Refusal::unknown("recipe", recipe.as_str(), valid));
-        }
+        let recipe: RecipeName = request.recipe.as_str().into();
         let job = match request.job {
             Value::Null => Value::Object(serde_json::Map::new()),
             job => job,
         };
-        self.policy.check_job(&recipe, &job)?;
+        if !self.is_repeated(caller, key.as_ref()) {
+            let fleet = self.fleet();
+            let Some(team) = fleet.team() else { return Err(self.no_charter()) };
+            if !team.recipes.contains_key(&recipe) {
+                let valid = team.recipes.keys().map(|name| name.as_str());
+                return Err(Refusal::unknown("recipe", recipe.as_str(), valid));
+            }
+            self.policy.check_job(&recipe, &job)?;
+        }
         let call = RunCall { recipe, job: Arc::new(job), deadline: request.deadline, key };
         match self.call(caller, Call::StartRun(call)).await? {
             Answer::Started(run) => Ok(run),
@@ -282,6 +297,12 @@ impl Handle {
 
     // === texts read back ===
 
+    /// Returns whether the fleet knows this very call already.
+    fn is_repeated(&self, caller: &Caller, key: Option<&(Key, String)>) -> bool {
+        let known = |sender| matches!(self.fleet().used(sender, key), Ok(Some(_)));
+        caller.sender().is_some_and(known)
+    }
+
     fn until(&self, wait: Span) -> Time {
         self.now() + wait.min(LONGEST_WAIT)
     }
@@ -360,6 +381,12 @@ impl Handle {
             questions: questions.iter().map(|question| fleet.view_question(question)).collect(),
         }
     }
+}
+
+fn size_of_item(item: &MailItem) -> usize {
+    let reply = item.reply.as_ref().map_or(0, |envelope| envelope.text.len());
+    let run = item.run.as_ref().map_or(0, |run| run.value.to_string().len());
+    reply + run
 }
 
 fn pending_kind(questions: &[Arc<Question>]) -> PendingKind {

@@ -156,10 +156,17 @@ impl Handle {
         let until = bound_of(&call);
         let (reply, answer) = oneshot::channel();
         let message = Message::Call { ticket, caller: caller.clone(), call, reply };
-        self.inbox.send(message).await.map_err(|_| shutting_down())?;
-        let mut leaving = Leaving { inbox: &self.inbox, ticket: Some(ticket) };
         let patience = until.map_or(Duration::ZERO, |at| at.since(self.now()).std()) + PATIENCE;
-        let answer = tokio::time::timeout(patience, answer).await;
+        let mut leaving = Leaving { inbox: &self.inbox, ticket: Some(ticket) };
+        // The way in is part of the wait: behind a store that hangs the inbox is full.
+        let asked = async {
+            self.inbox.send(message).await.map_err(|_| shutting_down())?;
+            Ok::<_, Refusal>(answer.await)
+        };
+        let answer = match tokio::time::timeout(patience, asked).await {
+            Ok(asked) => Ok(asked?),
+            Err(late) => Err(late),
+        };
         match answer {
             Ok(answered) => {
                 leaving.ticket = None;

@@ -7,6 +7,8 @@ use super::input::Effect;
 use super::record::{Event, Record};
 use super::state::{Cx, Fleet};
 use super::team::Team;
+use super::time::Time;
+use super::timers::Timer;
 use super::worker::{Worker, WorkerState};
 
 impl Fleet {
@@ -44,9 +46,23 @@ impl Fleet {
     }
 
     /// Returns what must be done again after a restart: every order is idempotent, so giving it twice is harmless.
-    pub fn resume(&self) -> Vec<Effect> {
+    ///
+    /// Evidence goes before timers: a turn that ended while nobody looked is not called timed out because its deadline
+    /// passed meanwhile, so deadlines of what is under way wait a little for what launchers find.
+    pub fn resume(&mut self, now: Time) -> Vec<Effect> {
         use super::input::WorkEffect;
         use super::run::RunEffect;
+        let overdue = self.timers.iter().take_while(|(at, _)| *at <= now).filter(|(_, timer)| match timer {
+            Timer::Deadline(id) | Timer::Timeout(id) => {
+                self.turns.get(id).is_some_and(|turn| turn.state.is_in_flight())
+            }
+            Timer::RunDeadline(_) => true,
+            _ => false,
+        });
+        for (at, timer) in overdue.cloned().collect::<Vec<_>>() {
+            self.timers.remove(&(at, timer.clone()));
+            self.at(now + self.limits.evidence, timer);
+        }
         let runs = self.runs.values().filter(|run| run.outcome.is_none());
         let runs = runs.map(|run| Effect::Run(RunEffect::Start { run: run.clone() }));
         let workers = self.workers.values().filter_map(|worker| {

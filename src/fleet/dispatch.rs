@@ -79,7 +79,20 @@ impl Fleet {
         let Some(spec) = team.roles.get(role) else { return false };
         let starts_by_itself = team.profiles.get(&spec.profiles[0]).is_some_and(|profile| !profile.has_session());
         let living = self.of_role(role).count();
-        starts_by_itself && living < spec.max_busy as usize && self.workers.len() < self.limits.max_workers
+        let room = self.workers.len() < self.limits.max_workers || self.spare(role).is_some();
+        starts_by_itself && living < spec.max_busy as usize && room
+    }
+
+    /// Returns the worker of another role that is longest idle and that nobody would miss: it lives only as a name.
+    fn spare(&self, role: &RoleName) -> Option<WorkerName> {
+        let others = self.workers.values().filter(|worker| worker.role != *role && worker.elastic && worker.is_free());
+        let spare = others.filter(|worker| !worker.profile.has_session() && !self.is_awaited(worker));
+        spare.min_by_key(|worker| worker.since).map(|worker| worker.name.clone())
+    }
+
+    fn is_awaited(&self, worker: &Worker) -> bool {
+        let queue = self.queues.get(&worker.role);
+        queue.is_some_and(|queue| queue.iter().any(|(_, _, to)| *to == Address::Worker(worker.name.clone())))
     }
 
     fn hand(&mut self, cx: &mut Cx, team: &Team, turn: TurnId, worker: &WorkerName) {
@@ -119,6 +132,11 @@ impl Fleet {
         elastic: bool,
     ) -> Result<Arc<Worker>, Refusal> {
         let most = self.limits.max_workers;
+        if self.workers.len() >= most
+            && let Some(spare) = self.spare(role)
+        {
+            self.retire(cx, &spare, "its place is needed");
+        }
         if self.workers.len() >= most {
             return Err(Refusal::new(
                 RefusalKind::QueueFull,
@@ -204,11 +222,8 @@ impl Fleet {
 
     /// Lets a free worker go.
     pub(super) fn retire(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
-        let waits_for_it = self.workers.get(name).is_some_and(|worker| {
-            let queue = self.queues.get(&worker.role);
-            queue.is_some_and(|queue| queue.iter().any(|(_, _, to)| *to == Address::Worker(name.clone())))
-        });
-        if !waits_for_it {
+        let is_awaited = self.workers.get(name).is_some_and(|worker| self.is_awaited(worker));
+        if !is_awaited {
             self.end_worker(cx, name, why);
         }
     }

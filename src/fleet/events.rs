@@ -6,13 +6,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
-use super::ids::{RecipeName, RoleName, RunId, TurnId, WorkerName};
+use super::ids::{MessageId, RecipeName, RoleName, RunId, TurnId, WorkerName};
 use super::input::Effect;
-use super::mail::About;
+use super::mail::{About, Message};
 use super::record::{Event, Record};
 use super::run::RunOutcome;
 use super::state::{Cx, Fleet};
 use super::time::{Span, Time};
+use super::timers::Timer;
 use super::turn::{Outcome, Turn, TurnState};
 
 /// Something that a charter may react to.
@@ -145,13 +146,18 @@ impl Fleet {
 
     fn notice(&mut self, cx: &mut Cx, text: String) {
         for to in [Sender::Leader, Sender::Operator] {
-            self.post(cx, to, About::Notice(text.clone()));
+            // Nobody depends on a notice, so it goes by itself when it is old.
+            let (id, expires) = (MessageId(self.fresh()), cx.now + self.limits.key_ttl);
+            let about = About::Notice(text.clone());
+            self.put_message(cx, Message { id, to, at: cx.now, about, shown: false, expires: Some(expires) });
+            self.at(expires, Timer::Shown(to, id));
+            self.tell_mail(cx, to);
         }
     }
 
     fn park(&mut self, cx: &mut Cx, role: RoleName, until: Time) {
         self.parked.insert(role.clone(), until);
-        self.at(until, super::timers::Timer::Unpark(role.clone()));
+        self.at(until, Timer::Unpark(role.clone()));
         let what = format!("role {role} parked by the charter");
         cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
         cx.record(Record::Parked(role, Some(until)));

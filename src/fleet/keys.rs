@@ -12,7 +12,7 @@ use super::timers::Timer;
 
 impl Fleet {
     /// Returns what a key made before, refusing one that came with another body.
-    pub(super) fn used(&self, sender: Sender, key: Option<&(Key, String)>) -> Result<Option<Made>, Refusal> {
+    pub fn used(&self, sender: Sender, key: Option<&(Key, String)>) -> Result<Option<Made>, Refusal> {
         let Some((key, body)) = key else { return Ok(None) };
         match self.keys.get(&(sender, key.clone())) {
             Some(used) if used.body == *body => Ok(Some(used.made.clone())),

@@ -23,7 +23,7 @@ pub struct Message {
     /// True once a waiting caller got it as an answer: no nudge for it, a poll still shows it.
     #[serde(default)]
     pub shown: bool,
-    /// When it goes by itself, once it was shown.
+    /// When it goes by itself: a notice, or what was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Time>,
 }

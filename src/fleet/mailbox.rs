@@ -10,6 +10,7 @@ use super::mail::{About, Message};
 use super::record::Record;
 use super::state::{Cx, Fleet};
 use super::time::Time;
+use super::timers::Timer;
 use super::turn::TurnState;
 use super::waits::{Subject, Wait};
 
@@ -71,6 +72,9 @@ impl Fleet {
     /// Takes a message out of its mailbox for good; what it was about is collected with it.
     pub(super) fn collect(&mut self, cx: &mut Cx, sender: Sender, id: MessageId) -> bool {
         let Some(message) = self.drop_message(cx, sender, id) else { return false };
+        if let Some(at) = message.expires {
+            self.timers.remove(&(at, Timer::Shown(sender, id)));
+        }
         match &message.about {
             About::Reply(turn) => {
                 if let Some(turn) = self.turns.get(turn).cloned() {

@@ -61,7 +61,9 @@ impl Refusal {
     /// Returns a refusal of a name, with the near miss first and then all valid names.
     pub fn unknown<'a>(what: &str, name: &str, valid: impl IntoIterator<Item = &'a str>) -> Refusal {
         let valid: Vec<&str> = valid.into_iter().collect();
-        let refusal = Refusal::new(RefusalKind::Unknown, format!("there is no {what} '{name}'"));
+        let shown: String = name.chars().take(100).collect();
+        let cut = if shown.len() < name.len() { "…" } else { "" };
+        let refusal = Refusal::new(RefusalKind::Unknown, format!("there is no {what} '{shown}{cut}'"));
         let refusal = match nearest(name, valid.iter().copied()) {
             Some(near) => refusal.hint(format!("did you mean '{near}'?")),
             None => refusal,
@@ -93,8 +95,15 @@ impl std::error::Error for Refusal {}
 
 /// Returns the valid name that is nearest to a misspelt one, if any is near enough to be meant.
 pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // The comparison costs length times length, and a name may be whatever a caller sends.
+    const LONGEST: usize = 100;
+    let near = |a: usize, b: usize| a.abs_diff(b) <= (a.max(b) / 3).max(1);
+    if name.len() > LONGEST {
+        return None;
+    }
     valid
         .into_iter()
+        .filter(|candidate| candidate.len() <= LONGEST && near(candidate.len(), name.len()))
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= (candidate.len().max(name.len()) / 3).max(1))
         .min()
@@ -118,6 +127,14 @@ mod tests {
     fn an_unknown_name_gets_the_near_miss_and_the_choices() {
         let refusal = Refusal::unknown("role", "w-locl", ["w-local", "w-claude"]);
         assert_eq!(refusal.to_string(), "there is no role 'w-locl'; did you mean 'w-local'?; valid: w-local, w-claude");
+    }
+
+    #[test]
+    fn a_name_as_long_as_a_book_is_neither_compared_nor_repeated() {
+        let book = "x".repeat(8 << 20);
+        let refusal = Refusal::unknown("role", &book, ["w-local"]);
+        assert!(refusal.message.len() < 200, "{} bytes", refusal.message.len());
+        assert_eq!(nearest(&book, [book.as_str()]), None);
     }
 
     #[test]

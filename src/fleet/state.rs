@@ -36,6 +36,9 @@ pub struct Limits {
     pub max_steps: usize,
     /// How long keys are known and shown replies are kept.
     pub key_ttl: Span,
+    /// How long what happened while nobody looked may take to be reported after a restart, before a deadline that passed
+    /// meanwhile ends a turn under way.
+    pub evidence: Span,
     /// How long an interrupted worker may take to become idle before it is stopped.
     pub grace: Span,
     /// How long a worker that started by itself stays idle, unless its profile says otherwise.
@@ -50,6 +53,7 @@ impl Default for Limits {
             max_runs: 1_000,
             max_steps: 20_000,
             key_ttl: Span::days(7),
+            evidence: Span::seconds(5),
             grace: Span::seconds(10),
             idle_ttl: Span::minutes(5),
         }
@@ -160,6 +164,11 @@ impl Fleet {
     /// Returns when the next `Tick` is due, if anything is timed at all.
     pub fn next_wake(&self) -> Option<Time> {
         self.timers.get_min().map(|(at, _)| *at)
+    }
+
+    /// Returns a record that changes nothing: what is stored already, to see whether the store takes anything.
+    pub fn probe(&self) -> Record {
+        Record::Next(self.next)
     }
 
     /// Returns the charter in force.

@@ -37,7 +37,7 @@ pub enum Timer {
     Unpark(RoleName),
     /// A key is too old.
     Key(Sender, Key),
-    /// A reply that was shown and never acknowledged is too old.
+    /// A notice, or a reply that was shown, was never acknowledged and is too old.
     Shown(Sender, MessageId),
 }
 

@@ -212,6 +212,9 @@ impl Fleet {
             return format!("cap: {busy} of {} workers of '{role}' are busy", spec.max_busy);
         }
         match self.of_role(&role).next() {
+            _ if self.workers.len() >= self.limits.max_workers => {
+                format!("limit: {} workers live, which is limits.max_workers", self.workers.len())
+            }
             None if !self.may_grow(team, &role) => format!("no worker of '{role}' lives; spawn one"),
             _ => format!("starting: no free worker of '{role}'"),
         }

@@ -55,7 +55,8 @@ impl Fleet {
         self.at(until, Timer::Wait(ticket));
     }
 
-    pub(super) fn leave(&mut self, ticket: Ticket) {
+    /// Ends a wait whose caller went away. Nothing is recorded, so it needs no store and takes effect at once.
+    pub fn leave(&mut self, ticket: Ticket) {
         if let Some(wait) = self.waits.remove(&ticket) {
             self.watched.remove(&(wait.subject, ticket));
             self.timers.remove(&(wait.until, Timer::Wait(ticket)));

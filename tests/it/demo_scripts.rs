@@ -176,11 +176,11 @@ fn unreadable_and_binary_files_are_no_obstacle() {
 }
 
 #[test]
-fn twenty_thousand_files_give_an_answer_of_a_few_lines() {
+fn many_files_give_an_answer_of_a_few_lines() {
     let dir = tempfile::tempdir().expect("a place");
     for folder in 0..20 {
         fs::create_dir(dir.path().join(folder.to_string())).expect("made");
-        for file in 0..1000 {
+        for file in 0..120 {
             let path = dir.path().join(format!("{folder}/{file}.rs"));
             fs::write(path, "// TODO more\n").expect("written");
         }
@@ -201,7 +201,7 @@ fn twenty_thousand_files_give_an_answer_of_a_few_lines() {
         assert_eq!(sum[4], "40");
         files += sum[2].parse::<usize>().expect("a number");
     }
-    assert_eq!(files, 20_000);
+    assert_eq!(files, 2_400);
 }
 
 #[test]

@@ -429,6 +429,8 @@ async fn a_killed_pane_exec_is_unknown_and_its_orphans_are_ended() {
     life.hand(&house.sh(script), &house.turn(1, ""));
     let process = life.taken().await;
     house.wait_for("up").await;
+    // What it said goes through pane-exec, so it is there a little later than the file that it made itself.
+    until(|| std::fs::read_to_string(house.dir(1).stdout()).ok().filter(|text| text == "half\n")).await;
     assert!(process.signal(Signal::KILL).unwrap());
     let finish = life.finished().await;
     assert_eq!((finish.outcome, &*finish.text), (Outcome::Unknown, "half\n"));

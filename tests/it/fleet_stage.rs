@@ -205,7 +205,7 @@ impl Stage {
     pub fn restart(&mut self) -> Vec<String> {
         let team = self.fleet.team().cloned();
         self.fleet = Fleet::restore(self.fleet.saved(), Limits::default());
-        let resumed = orders(&self.fleet.resume());
+        let resumed = orders(&self.fleet.resume(self.now));
         if let Some(team) = team {
             self.step(Input::Team(team));
         }

@@ -139,6 +139,24 @@ fn the_same_envelope_is_there_after_a_kill() {
     assert_eq!(mail["messages"], json!([]));
 }
 
+#[test]
+fn a_reply_that_was_written_in_time_counts_although_nobody_looked_before_the_deadline() {
+    let (house, log) = house();
+    let daemon = house.start();
+    let begun = Instant::now();
+    let (_, sent) = daemon.post("/v1/send", &json!({ "role": "w", "prompt": "alone\n", "deadline": "2s" }));
+    let turn = sent["id"].as_str().unwrap().to_string();
+    wait_for(|| std::fs::read_to_string(&log).ok().filter(|text| !text.is_empty()));
+    daemon.kill();
+    // The deadline itself is what is waited for: the worker ends long before it, the daemon comes back after it.
+    while begun.elapsed() < Duration::from_millis(2_500) {
+        std::thread::yield_now();
+    }
+    let daemon = house.start();
+    let (_, envelope) = daemon.get(&format!("/v1/turns/{turn}/wait?wait=60s"));
+    assert_eq!((envelope["outcome"].as_str(), envelope["text"].as_str()), (Some("replied"), Some("did alone\n")));
+}
+
 fn wait_for_end(daemon: &Daemon, run: &str) -> Value {
     let (status, ended) = daemon.get(&format!("/v1/runs/{run}/wait?wait=60s"));
     assert_eq!(status, 200, "{ended}");

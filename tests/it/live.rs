@@ -211,3 +211,37 @@ fn a_send_tells_where_its_turn_stands_and_why_it_waits() {
     assert_eq!((second["state"].as_str(), second["ahead"].as_u64()), (Some("queued"), Some(0)), "{second}");
     assert_eq!(second["waits"], "cap: 1 of 1 workers of 'w' are busy");
 }
+
+const TWO_ROLES: &str = r#"
+fleet.profile("a", { launcher = "exec", command = { "cat" } })
+fleet.role("w-a", { profiles = { "a" }, max_busy = 1, max_waiting = 4 })
+fleet.profile("b", { launcher = "exec", command = { "rev" } })
+fleet.role("w-b", { profiles = { "b" }, max_busy = 1, max_waiting = 4 })
+"#;
+
+#[test]
+fn an_idle_worker_of_one_role_does_not_keep_another_role_from_starting() {
+    let house = House::new(&[("team.lua", TWO_ROLES)]);
+    std::fs::write(house.path().join("fleetd.toml"), "[limits]\nmax_workers = 1\n").unwrap();
+    let daemon = house.start();
+    for (role, text) in [("w-a", "one"), ("w-b", "eno"), ("w-a", "one")] {
+        let (status, reply) = daemon.post("/message", &json!({ "role": role, "prompt": "one", "wait": "30s" }));
+        assert_eq!((status, reply["text"].as_str()), (200, Some(text)), "{reply}");
+    }
+}
+
+#[test]
+fn a_repeated_call_gets_its_turn_although_its_role_is_gone() {
+    let house = House::new(&[("team.lua", TWO_ROLES)]);
+    let daemon = house.start();
+    let send = json!({ "role": "w-a", "prompt": "one", "key": "k" });
+    let (_, first) = daemon.post("/message", &send);
+    house.write(
+        "team.lua",
+        TWO_ROLES.split("fleet.profile(\"b\"").nth(1).map(|b| format!("fleet.profile(\"b\"{b}")).as_deref().unwrap(),
+    );
+    assert_eq!(reload(&daemon).0, 200);
+    let (status, unknown) = daemon.post("/message", &json!({ "role": "w-a", "prompt": "one" }));
+    assert_eq!(status, 404, "{unknown}");
+    assert_eq!(daemon.post("/message", &send), (200, first));
+}

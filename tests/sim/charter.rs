@@ -20,6 +20,7 @@ pub fn limits() -> Limits {
         max_runs: 3,
         max_steps: 40,
         key_ttl: Span::days(7),
+        evidence: Span::seconds(5),
         grace: Span::seconds(10),
         idle_ttl: Span::minutes(2),
     }

@@ -6,6 +6,7 @@ use fleetd::fleet::Fleet;
 use fleetd::fleet::input::{Effect, Input, Step};
 use fleetd::fleet::record::Record;
 use fleetd::fleet::refusal::RefusalKind;
+use fleetd::fleet::time::Time;
 use fleetd::fleet::turn::TurnState;
 
 use super::schedule::Death;
@@ -25,16 +26,18 @@ impl World {
 
     /// Takes one batch: step, commit, act.
     pub fn flush(&mut self) -> Done {
-        let inputs: Vec<Input> = self.unstored.drain(..).chain(self.inbox.drain(..)).collect();
+        let now = self.now;
+        let inputs: Vec<(Time, Input)> =
+            self.unstored.drain(..).chain(self.inbox.drain(..).map(|input| (now, input))).collect();
         if inputs.is_empty() {
             return Ok(());
         }
         let before = self.fleet.clone();
         let mut steps: Vec<(Step, Fleet)> = Vec::with_capacity(inputs.len());
         let mut stores = false;
-        for input in &inputs {
-            self.story.input(self.now, input);
-            let step = self.fleet.step(self.now, input.clone());
+        for (at, input) in &inputs {
+            self.story.input(*at, input);
+            let step = self.fleet.step(*at, input.clone());
             self.story.step(&step);
             self.steps += 1;
             stores |= !step.records.is_empty();
@@ -76,9 +79,9 @@ impl World {
         self.nobody_is_forgotten()
     }
 
-    fn commit(&mut self, inputs: &[Input], steps: &[(Step, Fleet)]) -> Done {
+    fn commit(&mut self, inputs: &[(Time, Input)], steps: &[(Step, Fleet)]) -> Done {
         let plant = self.plant;
-        for (input, (step, fleet)) in inputs.iter().zip(steps) {
+        for ((at, input), (step, fleet)) in inputs.iter().zip(steps) {
             for record in &step.records {
                 match record {
                     Record::KeyGone(..) => self.count("key expired"),
@@ -96,7 +99,7 @@ impl World {
             }
             let (journal, host, callers) = (&mut self.journal, &self.host, &mut self.callers);
             let keep = |record: &Record| !matches!(plant, Plant::Loses(lost) if lost(record));
-            self.watch.committed(input, step, fleet, journal, host, callers, &self.limits, self.now, keep)?;
+            self.watch.committed(input, step, fleet, journal, host, callers, &self.limits, *at, keep)?;
         }
         Ok(())
     }
@@ -127,19 +130,19 @@ impl World {
     }
 
     /// Who went away hears nothing more.
-    fn forget_who_left(&mut self, inputs: &[Input]) {
-        for input in inputs {
+    fn forget_who_left(&mut self, inputs: &[(Time, Input)]) {
+        for (_, input) in inputs {
             if let Input::Leave(ticket) = input {
                 self.callers.leave(*ticket);
             }
         }
     }
 
-    fn fall_back(&mut self, before: Fleet, inputs: Vec<Input>) -> Done {
+    fn fall_back(&mut self, before: Fleet, inputs: Vec<(Time, Input)>) -> Done {
         if !matches!(self.plant, Plant::NoFallBack) {
             self.fleet = before;
         }
-        for input in inputs.clone() {
+        for (at, input) in inputs.clone() {
             match &input {
                 Input::Call { ticket, .. } => {
                     let ticket = *ticket;
@@ -147,10 +150,10 @@ impl World {
                         self.callers.open.remove(&ticket);
                     }
                 }
-                Input::Leave(_) => drop(self.try_unstored(input)?),
-                Input::Tick if self.unstored.contains(&Input::Tick) => {}
+                Input::Leave(ticket) => self.fleet.leave(*ticket),
+                Input::Tick => {}
                 _ if matches!(self.plant, Plant::ForgetsSeen) => {}
-                _ => self.unstored.push_back(input),
+                _ => self.unstored.push_back((at, input)),
             }
         }
         self.forget_who_left(&inputs);

@@ -38,6 +38,7 @@ pub struct Watch {
     acked: BTreeSet<(Sender, MessageId)>,
     /// How many turns of a sender were handed by a role while this turn was another sender's next one for it.
     overtaken: BTreeMap<(RoleName, TurnId, Sender), u32>,
+    came_back: Option<Time>,
 }
 
 impl Watch {
@@ -72,7 +73,7 @@ impl Watch {
         self.order(step, fleet)?;
         in_flight(fleet)?;
         caps(step, fleet)?;
-        due(fleet, journal, limits, now)
+        due(fleet, journal, limits, now, self.came_back)
     }
 
     #[expect(clippy::too_many_arguments, reason = "one record with everything that it is judged by")]
@@ -178,7 +179,8 @@ impl Watch {
     }
 
     /// After a restart the senders take turns anew.
-    pub fn daemon_died(&mut self) {
+    pub fn daemon_died(&mut self, back: Time) {
+        self.came_back = Some(back);
         self.overtaken.clear();
     }
 }
@@ -241,17 +243,22 @@ fn caps(step: &Step, fleet: &Fleet) -> Checked {
 }
 
 /// What is due is done.
-fn due(fleet: &Fleet, journal: &Journal, limits: &Limits, now: Time) -> Checked {
+fn due(fleet: &Fleet, journal: &Journal, limits: &Limits, now: Time, came_back: Option<Time>) -> Checked {
     let late = |at: Option<Time>| at.is_some_and(|at| at <= now);
-    if let Some(turn) =
-        fleet.turns().find(|turn| !turn.state.is_settled() && (late(turn.deadline) || late(turn.timeout)))
-    {
+    // After a restart what is under way gets a little longer, for the evidence of what happened meanwhile.
+    let patient = came_back.is_some_and(|at| now <= at + limits.evidence);
+    let later = |at: Option<Time>| late(at) && !patient;
+    let overdue = |turn: &&std::sync::Arc<fleetd::fleet::turn::Turn>| match turn.state.is_in_flight() {
+        true => later(turn.deadline) || later(turn.timeout),
+        false => !turn.state.is_settled() && late(turn.deadline),
+    };
+    if let Some(turn) = fleet.turns().find(overdue) {
         // A turn accepted or taken in this very step is ended by the next one.
         if turn.since() < now {
             return broken("deadlines are kept", format!("{} is {:?}", turn.id, turn.state));
         }
     }
-    if let Some(run) = fleet.runs().find(|run| run.outcome.is_none() && late(run.deadline)) {
+    if let Some(run) = fleet.runs().find(|run| run.outcome.is_none() && later(run.deadline)) {
         return broken("deadlines are kept", format!("{} goes on", run.id));
     }
     let open = |step: &fleetd::fleet::run::Step| fleet.run(step.run).is_some_and(|run| run.outcome.is_none());

@@ -1,4 +1,5 @@
 //! One fleet with everything around it: events, a clock, deaths and restarts. Its engine is in `engine.rs`.
+//! It carries things from one to the other and judges nothing: what must hold is checked in `watch.rs`.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -54,7 +55,7 @@ pub struct World {
     pub charter_given: bool,
     pub inbox: Vec<Input>,
     pub together: u8,
-    pub unstored: VecDeque<Input>,
+    pub unstored: VecDeque<(Time, Input)>,
     pub store_fails: u8,
     pub death: Option<(Death, i64, bool)>,
     /// How many steps were taken.
@@ -262,7 +263,6 @@ impl World {
         self.compare()?;
         self.host.daemon_died();
         self.runs.daemon_died();
-        self.watch.daemon_died();
         self.callers.open.clear();
         self.inbox.clear();
         self.unstored.clear();
@@ -271,11 +271,13 @@ impl World {
         self.together = 0;
         self.death = None;
         self.now = Time(self.now.0.saturating_add_signed(jump_ms));
+        self.watch.daemon_died(self.now);
         self.story.tell(|| format!("the daemon dies and comes back, {jump_ms} ms off"));
         self.fleet = Fleet::restore(self.journal.saved(), self.limits.clone());
         self.compare()?;
         if !matches!(self.plant, Plant::NoResume) {
-            self.act(self.fleet.resume())?;
+            let orders = self.fleet.resume(self.now);
+            self.act(orders)?;
         }
         self.host.look_around(self.fleet.workers());
         self.charter_given = false;

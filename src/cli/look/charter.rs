@@ -79,6 +79,9 @@ pub fn report(report: &Report, dir: &Path, look: &Look) -> String {
     for (title, names) in parts.into_iter().filter(|(_, names)| !names.is_empty()) {
         out.push(wrap(&safe(&names.join(", ")), look.width, &format!("  {title:9} ")));
     }
+    if !report.tests.is_empty() {
+        out.push(wrap("the tests were not run: fleetd charter test runs them", look.width, "  "));
+    }
     out.join("\n")
 }
 

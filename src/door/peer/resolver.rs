@@ -11,8 +11,9 @@ use super::{Ends, Owner, os};
 /// How many connections may wait for an answer; more wait for a place in the queue.
 const QUEUE: usize = 16_384;
 
-/// How long a request waits to learn who sent it; after that the answer is "cannot tell".
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a request waits to learn who sent it; after that the answer is "cannot tell". Long, because on a busy
+/// machine a late answer is better than one that takes the operator for a stranger.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Question {
     ends: Ends,
