@@ -8,7 +8,25 @@ local native = ...
 local yield, info = coroutine.yield, debug.info
 local raw_error, raw_tostring, raw_type = error, tostring, type
 local format0, find0, split0, move0, to_number = string.format, string.find, string.split, table.move, tonumber
+local pcall0, xpcall0 = pcall, xpcall
 local null = native.null
+
+-- No script may go on when memory has run out, not even one that catches errors: the host notes it and stops it.
+local function noted(ok, ...)
+  if not ok and native.is_memory((...)) then raw_error((...), 0) end
+  return ok, ...
+end
+
+local function pcall(fn, ...) return noted(pcall0(fn, ...)) end
+
+local function xpcall(fn, handler, ...)
+  if raw_type(handler) ~= "function" then return xpcall0(fn, handler, ...) end
+  local function handle(message)
+    native.is_memory(message)
+    return handler(message)
+  end
+  return noted(xpcall0(fn, handle, ...))
+end
 
 -- Where the author is
 

@@ -32,7 +32,7 @@ mod watch;
 mod world;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -116,6 +116,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     load: Load,
     current: Mutex<Option<Arc<Loaded>>>,
+    living: Mutex<Vec<Weak<Loaded>>>,
     status: Mutex<CharterStatus>,
     ended: Mutex<Vec<RunId>>,
     orders: UnboundedSender<Order>,
@@ -148,6 +149,7 @@ impl Charter {
             clock: options.clock,
             load: options.load,
             current: Mutex::new(None),
+            living: Mutex::new(Vec::new()),
             ended: Mutex::new(Vec::new()),
             orders: orders.clone(),
             inputs,
@@ -211,6 +213,19 @@ impl Policy for Charter {
 impl Inner {
     fn current(&self) -> Option<Arc<Loaded>> {
         self.current.lock().expect("never poisoned: no code runs under it").clone()
+    }
+
+    /// Shows a generation to the watchdog, which forgets it when its last run and its time in force are over.
+    fn watched(&self, loaded: Loaded) -> Arc<Loaded> {
+        let loaded = Arc::new(loaded);
+        let mut living = self.living.lock().expect("never poisoned: no code runs under it");
+        living.retain(|one| one.strong_count() > 0);
+        living.push(Arc::downgrade(&loaded));
+        loaded
+    }
+
+    fn living(&self) -> Vec<Arc<Loaded>> {
+        self.living.lock().expect("never poisoned: no code runs under it").iter().filter_map(Weak::upgrade).collect()
     }
 
     fn status(&self) -> MutexGuard<'_, CharterStatus> {

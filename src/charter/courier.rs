@@ -3,26 +3,42 @@
 //! Down: orders for runs, each start with what the journal has of it. Up: what the code reached, with the address found
 //! for sends that leave it to the rubrics. One order after the other, so that an answer never overtakes its start.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::task::JoinSet;
 
 use super::vm::{Job, Loaded};
 use super::{Inner, Upward};
 use crate::engine::ports::JournalError;
-use crate::fleet::ids::RunId;
+use crate::fleet::ids::{RunId, StepPath};
+use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{Run, RunEffect, RunEnd, RunInput, RunOutcome, StepRequest};
-use crate::fleet::team::Task;
+use crate::fleet::team::{Routed, Task};
 use crate::fleet::turn::Priority;
+
+/// Why a run failed whose code held the thread of all others.
+const STUCK: &str = "charter_stuck: its code did not come back for 2 s";
+
+/// How long a send waits before the rubrics are asked again.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// How long it waits at most between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What the courier is told.
 pub(super) enum Order {
     /// By the engine.
     Run(RunEffect),
     /// By the watchdog: this generation is stuck; its runs must go on elsewhere.
-    Stuck(Arc<Loaded>),
+    Stuck {
+        /// The generation.
+        home: Arc<Loaded>,
+        /// The run whose code it is stuck in: anywhere else it would only hang again.
+        hung: Option<RunId>,
+    },
 }
 
 /// The road down: it knows which generation executes which run.
@@ -46,7 +62,7 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
                     home.give(Job::Drop(run));
                 }
             }
-            Order::Stuck(stuck) => {
+            Order::Stuck { home: stuck, hung } => {
                 let mut moved: Vec<Arc<Run>> = homes
                     .values()
                     .filter(|(_, home)| Arc::ptr_eq(home, &stuck))
@@ -55,7 +71,10 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
                 moved.sort_by_key(|run| run.id);
                 for run in moved {
                     homes.remove(&run.id);
-                    start(&inner, &mut homes, run).await;
+                    match hung == Some(run.id) {
+                        true => fail(&inner, run.id, STUCK.to_owned()),
+                        false => start(&inner, &mut homes, run).await,
+                    }
                 }
             }
         }
@@ -73,12 +92,14 @@ async fn start(inner: &Arc<Inner>, homes: &mut HashMap<RunId, (Arc<Run>, Arc<Loa
             homes.insert(run.id, (Arc::clone(&run), Arc::clone(&home)));
             home.give(Job::Start { run, job, finished });
         }
-        Err(why) => {
-            tracing::error!(run = %run.id, error = %why, "the run cannot go on");
-            let end = RunEnd { outcome: RunOutcome::Failed, why: Some(why), value: Value::Null };
-            inner.up(Upward::Run(RunInput::Ended { run: run.id, end }));
-        }
+        Err(why) => fail(inner, run.id, why),
     }
+}
+
+fn fail(inner: &Inner, run: RunId, why: String) {
+    tracing::error!(%run, error = %why, "the run cannot go on");
+    let end = RunEnd { outcome: RunOutcome::Failed, why: Some(why), value: Value::Null };
+    inner.up(Upward::Run(RunInput::Ended { run, end }));
 }
 
 type Prepared = (Arc<Loaded>, Arc<Value>, Vec<crate::fleet::run::FinishedStep>);
@@ -105,34 +126,92 @@ async fn prepare(
 }
 
 /// The road up.
+///
+/// Sends without an address are asked for one after the other, in their order. While the rubrics cannot be asked, each
+/// such send waits beside the road and everything else goes on.
 pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<RunInput>, _keep: UnboundedSender<Order>) {
-    while let Some(mut input) = inputs.recv().await {
-        if let RunInput::Ended { run, .. } = &input {
-            inner.ended.lock().expect("never poisoned: no code runs under it").push(*run);
-        }
-        if let RunInput::Step { run, path, request, .. } = &mut input
-            && let StepRequest::Send(send) = &mut **request
-            && send.to.is_none()
-        {
-            let task = Task {
-                prompt: send.prompt.to_string(),
-                kind: send.kind.clone(),
-                from: format!("run {run}"),
-                urgent: send.priority == Priority::Now,
-                now: inner.clock.now(),
-            };
-            match inner.route(task, (inner.load)()).await {
-                Ok(routed) => {
-                    send.to = Some(routed.to);
-                    send.because = Some(routed.because);
-                }
-                Err(refusal) => {
-                    let refuse = RunEffect::Refuse { run: *run, path: path.clone(), refusal };
-                    inner.order(Order::Run(refuse));
+    let mut waiting: JoinSet<(RunInput, Result<Routed, Refusal>, Duration)> = JoinSet::new();
+    // A run that is moved meanwhile comes to the same send again, and must not send twice.
+    let mut held: HashSet<(RunId, StepPath)> = HashSet::new();
+    loop {
+        let (mut input, routed, pause) = tokio::select! {
+            Some(asked) = waiting.join_next() => match asked {
+                Ok(asked) => asked,
+                Err(error) => {
+                    tracing::error!(%error, "a send that waited for the rubrics was lost");
                     continue;
                 }
+            },
+            input = inputs.recv() => {
+                let Some(input) = input else { return };
+                if let RunInput::Ended { run, .. } = &input {
+                    inner.ended.lock().expect("never poisoned: no code runs under it").push(*run);
+                }
+                let Some(task) = task_of(&inner, &input) else {
+                    inner.up(Upward::Run(input));
+                    continue;
+                };
+                if let RunInput::Step { run, path, .. } = &input
+                    && !held.insert((*run, path.clone()))
+                {
+                    continue;
+                }
+                match waiting.is_empty() {
+                    true => (input, inner.route(task, (inner.load)()).await, FIRST_PAUSE),
+                    false => {
+                        waiting.spawn(ask_after(Arc::clone(&inner), input, Duration::ZERO, FIRST_PAUSE));
+                        continue;
+                    }
+                }
             }
+        };
+        let RunInput::Step { run, path, request, .. } = &mut input else { continue };
+        if !matches!(&routed, Err(refusal) if refusal.kind == RefusalKind::Unavailable) {
+            held.remove(&(*run, path.clone()));
         }
-        inner.up(Upward::Run(input));
+        match (routed, &mut **request) {
+            (Ok(routed), StepRequest::Send(send)) => {
+                send.to = Some(routed.to);
+                send.because = Some(routed.because);
+                inner.up(Upward::Run(input));
+            }
+            (Err(refusal), _) if refusal.kind == RefusalKind::Unavailable => {
+                tracing::warn!(%run, %path, error = %refusal, "the send waits for the rubrics");
+                waiting.spawn(ask_after(Arc::clone(&inner), input, pause, (pause * 2).min(LONGEST_PAUSE)));
+            }
+            (Err(refusal), _) => {
+                let refuse = RunEffect::Refuse { run: *run, path: path.clone(), refusal };
+                inner.order(Order::Run(refuse));
+            }
+            (Ok(_), _) => inner.up(Upward::Run(input)),
+        }
     }
+}
+
+/// Asks the rubrics after a pause; gives back the pause before the next try as well.
+async fn ask_after(
+    inner: Arc<Inner>,
+    input: RunInput,
+    pause: Duration,
+    next: Duration,
+) -> (RunInput, Result<Routed, Refusal>, Duration) {
+    tokio::time::sleep(pause).await;
+    let routed = match task_of(&inner, &input) {
+        Some(task) => inner.route(task, (inner.load)()).await,
+        None => Err(Refusal::new(RefusalKind::Internal, "a step without a task waited for the rubrics")),
+    };
+    (input, routed, next)
+}
+
+/// Returns what the rubrics are asked about a step: nothing, unless it is a send without an address.
+fn task_of(inner: &Inner, input: &RunInput) -> Option<Task> {
+    let RunInput::Step { run, request, .. } = input else { return None };
+    let StepRequest::Send(send) = &**request else { return None };
+    send.to.is_none().then(|| Task {
+        prompt: send.prompt.to_string(),
+        kind: send.kind.clone(),
+        from: format!("run {run}"),
+        urgent: send.priority == Priority::Now,
+        now: inner.clock.now(),
+    })
 }

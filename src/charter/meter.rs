@@ -109,6 +109,13 @@ impl Meter {
         *self.blown.borrow_mut() = None;
     }
 
+    /// Notes that memory ran out: what is running may not go on, whatever it catches.
+    pub(super) fn out_of_memory(&self) {
+        if self.running.borrow().is_some() {
+            self.blown.borrow_mut().get_or_insert_with(|| MEMORY.to_owned());
+        }
+    }
+
     /// Ends counting.
     pub(super) fn end(&self) -> Used {
         self.count(Instant::now());
@@ -129,7 +136,7 @@ impl Meter {
         self.count(now);
         self.beat.fetch_add(1, Ordering::Relaxed);
         let allowance = self.allowance.get();
-        if self.used.get() >= allowance.time {
+        if self.blown.borrow().is_some() || self.used.get() >= allowance.time {
             // It stays blown: a script that catches the error meets it again at its next instruction.
             if self.blown.borrow().is_none() {
                 let text = match self.position() {

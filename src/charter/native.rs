@@ -10,11 +10,17 @@ use mlua::{Function, Lua, LuaString, Table, Value as LuaValue};
 use super::declare::Registry;
 use super::error::CharterError;
 use super::json;
+use super::meter::Meter;
 use super::sources::Sources;
 use crate::fleet::refusal::nearest;
 
 /// Returns the table of all native functions.
-pub(super) fn table(lua: &Lua, registry: Rc<RefCell<Registry>>, sources: Arc<Sources>) -> mlua::Result<Table> {
+pub(super) fn table(
+    lua: &Lua,
+    registry: Rc<RefCell<Registry>>,
+    sources: Arc<Sources>,
+    meter: Rc<Meter>,
+) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     table.set("null", LuaValue::NULL)?;
     table.set(
@@ -26,6 +32,19 @@ pub(super) fn table(lua: &Lua, registry: Rc<RefCell<Registry>>, sources: Arc<Sou
     table.set("find_plain", lua.create_function(find_plain)?)?;
     table.set("split", lua.create_function(split)?)?;
     table.set("error_text", lua.create_function(|_, value: LuaValue| Ok(value.as_error().map(text_of)))?)?;
+    table.set(
+        "is_memory",
+        lua.create_function(move |_, value: LuaValue| {
+            let out_of_memory = match &value {
+                LuaValue::String(text) => text.as_bytes() == OUT_OF_MEMORY.as_bytes(),
+                other => other.as_error().is_some_and(is_memory),
+            };
+            if out_of_memory {
+                meter.out_of_memory();
+            }
+            Ok(out_of_memory)
+        })?,
+    )?;
     table.set(
         "print",
         lua.create_function(|_, (file, line, text): (String, i64, LuaString)| {
@@ -79,6 +98,9 @@ pub(super) fn table(lua: &Lua, registry: Rc<RefCell<Registry>>, sources: Arc<Sou
     Ok(table)
 }
 
+/// What Lua says when memory ran out.
+const OUT_OF_MEMORY: &str = "not enough memory";
+
 type Declaration = (String, LuaValue, LuaValue, Option<Function>, String, u32);
 
 /// Compiles one file for an environment.
@@ -88,6 +110,16 @@ pub(super) fn compile(lua: &Lua, sources: &Sources, name: &str, env: LuaValue) -
     match env {
         LuaValue::Table(env) => chunk.set_environment(env).into_function(),
         _ => chunk.into_function(),
+    }
+}
+
+/// Returns whether an error of Lua says that memory ran out.
+pub(super) fn is_memory(error: &mlua::Error) -> bool {
+    match error {
+        mlua::Error::MemoryError(_) => true,
+        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => is_memory(cause),
+        mlua::Error::RuntimeError(text) => text.starts_with(OUT_OF_MEMORY),
+        _ => false,
     }
 }
 

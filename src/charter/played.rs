@@ -260,6 +260,34 @@ fn a_test_that_never_ends_is_stopped() {
 }
 
 #[test]
+fn without_a_daemon_the_same_limit_holds() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let endless = "fleet.test('endless', function(t)\n  while true do t.sent() end\nend)\n";
+    std::fs::write(dir.path().join("team.lua"), format!("{TEAM}{endless}")).expect("written");
+    let report = super::test(dir.path()).expect("loads");
+    let error = report.tests[0].error.as_ref().map(ToString::to_string);
+    assert_eq!(error.as_deref(), Some("the tests of the charter took more than 5 s"));
+}
+
+#[test]
+fn what_ended_and_what_was_given_up_holds_no_memory() {
+    passes(
+        "for n = 1, 100 do
+           pcall(run.each, run, { 1, 2 }, function(part)
+             if part == 2 then error('broken') end
+             local big = string.rep('x', 1e6) .. n
+             run:sleep('1h')
+             return #big
+           end)
+         end
+         local none = table.create(1000, 1)
+         for n = 1, 80 do run:each(none, function() end) end
+         return 'through'",
+        "local out = t.run('r') t.equal(out, { outcome = 'done', value = 'through' })",
+    );
+}
+
+#[test]
 fn rubrics_are_tested_like_anything_else() {
     passes("return 1", "t.equal(t.route({ kind = 'x' }), { role = 'w', because = 'all', rubric = 'all' })");
 }

@@ -3,9 +3,10 @@
 //! A new generation is built beside the running one and swapped in one step; a failure changes nothing and is kept.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -38,12 +39,14 @@ pub(super) struct Memory {
     last: Option<Generation>,
     /// The hash of the files that were refused last.
     refused: Option<String>,
+    /// The hash of the last good copy, at the start.
+    copy: Option<String>,
 }
 
 impl Memory {
     /// Returns the memory of a daemon that knows the last generation of its predecessor.
     pub(super) fn new(last: Option<Generation>) -> Memory {
-        Memory { last, refused: None }
+        Memory { last, refused: None, copy: None }
     }
 
     fn next(&self, hash: &str) -> Generation {
@@ -64,16 +67,20 @@ impl Inner {
             return Err(CharterError::plain(format!("the charter directory {} does not exist", dir.display())).into());
         }
         let file = self.state.join(LAST_GOOD);
-        let copy = blocking(move || fs::read_to_string(file).ok()).await.flatten();
-        let copy = copy.and_then(|text| Sources::from_text(&text).ok());
-        if let (Some(copy), Some(last)) = (&copy, &mut self.reloading.lock().await.last) {
-            // The store knows the number, the copy the files: unchanged files keep their number over a restart.
-            last.hash = copy.hash().to_owned();
+        let copy = blocking(move || read_copy(&file)).await.flatten();
+        if let Some(copy) = &copy {
+            let mut memory = self.reloading.lock().await;
+            memory.copy = Some(copy.hash().to_owned());
+            if let Some(last) = &mut memory.last {
+                // The store knows the number, the copy the files: unchanged files keep their number over a restart.
+                last.hash = copy.hash().to_owned();
+            }
         }
         if self.reload(Why::Start).await.is_ok() {
             return Ok(());
         }
         let Some(sources) = copy else { return Ok(()) };
+        tracing::error!("the charter cannot be taken as it is; the last good copy of it comes into force");
         let mut memory = self.reloading.lock().await;
         let generation = memory.next(sources.hash());
         let built = Loaded::build(Arc::new(sources), generation, false, self.inputs.clone()).await;
@@ -107,8 +114,8 @@ impl Inner {
             return Ok(());
         }
         let generation = memory.next(&hash);
-        // At the start nothing is in force that a failing test could keep in force.
-        let with_tests = why != Why::Start;
+        // At the start there may be nothing that a failing test could keep in force; a copy of other files is.
+        let with_tests = why != Why::Start || memory.copy.as_ref().is_some_and(|copy| *copy != hash);
         let built = Loaded::build(sources, generation, with_tests, self.inputs.clone()).await;
         match built {
             Ok(loaded) => {
@@ -131,8 +138,41 @@ impl Inner {
         let sources = Arc::new(Sources::from_text(&kept)?);
         Loaded::build(sources, generation.clone(), false, self.inputs.clone())
             .await
-            .map(Arc::new)
+            .map(|loaded| self.watched(loaded))
             .map_err(|errors| format!("the charter of generation {number} does not load any more: {errors}"))
+    }
+
+    /// Gives up a stuck generation and lets its runs go on elsewhere, without the one whose code hangs; gives the
+    /// generation back if it is in force and nothing can take its place.
+    async fn replace(self: &Arc<Self>, stuck: Arc<Loaded>, beat: u64) -> Result<(), Arc<Loaded>> {
+        stuck.abandon();
+        let running = stuck.running();
+        // If it came back just now, nobody knows any more which run it was.
+        let hung = running.filter(|_| stuck.beat() == Some(beat));
+        let generation = stuck.team.generation.clone();
+        tracing::error!(
+            generation = generation.number,
+            run = hung.map(|run| run.to_string()),
+            "the charter's thread is stuck; its charter is loaded anew"
+        );
+        if self.current().is_some_and(|current| Arc::ptr_eq(&current, &stuck)) {
+            let built = Loaded::build(Arc::clone(&stuck.sources), generation, false, self.inputs.clone()).await;
+            let fresh = match built {
+                Ok(fresh) => self.watched(fresh),
+                Err(errors) => {
+                    tracing::error!(error = %errors, "the stuck charter could not be loaded anew");
+                    return Err(stuck);
+                }
+            };
+            let mut slot = self.current.lock().expect("never poisoned: no code runs under it");
+            // A reload may have been quicker; then its generation stays.
+            if slot.as_ref().is_some_and(|now| Arc::ptr_eq(now, &stuck)) {
+                *slot = Some(fresh);
+            }
+        }
+        // A generation that only finishes its runs is built anew by the courier, for the runs that are left.
+        self.order(Order::Stuck { home: stuck, hung });
+        Ok(())
     }
 
     async fn swap(self: &Arc<Self>, memory: &mut Memory, loaded: Loaded, last_good: bool) {
@@ -145,7 +185,7 @@ impl Inner {
         blocking(move || keep(&file, &text)).await;
         let team = Arc::clone(&loaded.team);
         let files = loaded.sources.names();
-        *self.current.lock().expect("never poisoned: no code runs under it") = Some(Arc::new(loaded));
+        *self.current.lock().expect("never poisoned: no code runs under it") = Some(self.watched(loaded));
         memory.last = Some(team.generation.clone());
         {
             let mut status = self.status();
@@ -177,9 +217,26 @@ impl Inner {
     }
 }
 
-fn keep(file: &PathBuf, text: &str) {
+/// Reads the last good copy; a copy that is there and cannot be read is as good as none, but not in silence.
+fn read_copy(file: &Path) -> Option<Sources> {
+    let read = match fs::read_to_string(file) {
+        Ok(text) => Sources::from_text(&text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => Err(format!("cannot read the last good copy: {error}")),
+    };
+    read.map_err(|error| tracing::error!(file = %file.display(), error, "the last good copy is of no use")).ok()
+}
+
+fn keep(file: &Path, text: &str) {
     let beside = file.with_extension("json.new");
-    let done = fs::write(&beside, text).and_then(|()| fs::rename(&beside, file));
+    let write = || {
+        let mut new = fs::File::create(&beside)?;
+        new.write_all(text.as_bytes())?;
+        // A name that outlives a power cut must not be the name of an empty file.
+        new.sync_all()?;
+        fs::rename(&beside, file)
+    };
+    let done: io::Result<()> = write();
     if let Err(error) = done {
         tracing::warn!(%error, file = %file.display(), "the last good charter could not be kept");
     }
@@ -189,43 +246,25 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.ok()
 }
 
-/// Replaces the VM in force when its thread is silent though it has something to do.
+/// Replaces every VM whose thread is silent though it has something to do: the one in force, and those that only
+/// finish their runs.
 pub(super) async fn watchdog(inner: Arc<Inner>) {
-    let mut seen: Option<(u64, std::time::Instant)> = None;
+    let mut seen: Vec<(Arc<Loaded>, u64, Instant)> = Vec::new();
     loop {
         tokio::time::sleep(SILENCE / 4).await;
-        let Some(current) = inner.current() else {
-            continue;
-        };
-        let Some(beat) = current.beat() else {
-            seen = None;
-            continue;
-        };
-        match seen {
-            Some((old, since)) if old == beat => {
-                if since.elapsed() < SILENCE {
-                    continue;
-                }
-                tracing::error!("the charter's thread is stuck; its charter is loaded anew");
-                seen = None;
-                current.abandon();
-                let generation = current.team.generation.clone();
-                let sources = Arc::clone(&current.sources);
-                match Loaded::build(sources, generation, false, inner.inputs.clone()).await {
-                    Ok(fresh) => {
-                        {
-                            let mut slot = inner.current.lock().expect("never poisoned: no code runs under it");
-                            // A reload may have been quicker; then its generation stays.
-                            if slot.as_ref().is_some_and(|now| Arc::ptr_eq(now, &current)) {
-                                *slot = Some(Arc::new(fresh));
-                            }
-                        }
-                        inner.order(Order::Stuck(current));
-                    }
-                    Err(errors) => tracing::error!(error = %errors, "the stuck charter could not be loaded anew"),
-                }
+        let mut busy = Vec::new();
+        for home in inner.living() {
+            let Some(beat) = home.beat() else { continue };
+            let since = seen.iter().find(|(one, old, _)| Arc::ptr_eq(one, &home) && *old == beat);
+            let since = since.map_or_else(Instant::now, |(_, _, since)| *since);
+            if since.elapsed() < SILENCE {
+                busy.push((home, beat, since));
+            } else if let Err(home) = inner.replace(home, beat).await {
+                // Only what is in force must be replaced; it is tried again as long as it is.
+                busy.push((home, beat, Instant::now()));
             }
-            _ => seen = Some((beat, std::time::Instant::now())),
         }
+        // Held until the next look only, or a generation without runs would never be let go.
+        seen = busy;
     }
 }

@@ -50,11 +50,11 @@ struct LiveRun {
 
 /// One coroutine.
 struct Strand {
-    thread: Thread,
+    /// Absent once it has ended: a coroutine holds everything that its locals hold.
+    thread: Option<Thread>,
     scope: String,
     counts: HashMap<&'static str, u32>,
     part_of: Option<(usize, usize)>,
-    dead: bool,
     used: Duration,
 }
 
@@ -144,6 +144,11 @@ impl Runs {
         self.runs.remove(&run);
     }
 
+    /// Returns the run that the next slice belongs to.
+    pub(super) fn next(&self) -> Option<RunId> {
+        self.ready.front().copied()
+    }
+
     /// Lets one run go on for one slice; returns false when none can.
     pub(super) fn slice(
         &mut self,
@@ -222,8 +227,9 @@ impl LiveRun {
         out: &mut dyn FnMut(RunInput),
     ) -> Result<bool, RunEnd> {
         if let Some((strand, resume)) = self.runnable.pop_front() {
-            if !self.strands[strand].dead {
-                self.resume(world, strand, resume, draw, out)?;
+            // A coroutine that was given up may still have been about to go on.
+            if let Some(thread) = self.strands[strand].thread.clone() {
+                self.resume(world, strand, &thread, resume, draw, out)?;
             }
             return Ok(true);
         }
@@ -259,6 +265,7 @@ impl LiveRun {
         &mut self,
         world: &World,
         index: usize,
+        thread: &Thread,
         resume: Resume,
         draw: &mut dyn FnMut() -> u64,
         out: &mut dyn FnMut(RunInput),
@@ -279,12 +286,12 @@ impl LiveRun {
             },
         };
         world.relieve();
-        world.meter.begin(&strand.thread, allowance);
-        let result = strand.thread.resume::<MultiValue>(args);
+        world.meter.begin(thread, allowance);
+        let result = thread.resume::<MultiValue>(args);
         let used = world.meter.end();
         strand.used += used.time;
         self.used += used.time;
-        let waits = strand.thread.is_resumable();
+        let waits = thread.is_resumable();
         match result {
             Ok(_) if used.blown.is_some() => {
                 let failure = world.failure(&mlua::Error::StackError, used.blown);
@@ -419,7 +426,7 @@ impl LiveRun {
             return Err(self.end(world, values));
         };
         let value = values.into_iter().next().unwrap_or(LuaValue::Nil);
-        self.strands[index].dead = true;
+        self.strands[index].thread = None;
         let of = &mut self.groups[group];
         if !value.is_nil() {
             of.results[place] = value;
@@ -449,7 +456,7 @@ impl LiveRun {
         let mut dead = HashSet::new();
         while let Some(group) = groups.pop() {
             for member in &self.groups[group].members {
-                self.strands[*member].dead = true;
+                self.strands[*member].thread = None;
                 dead.insert(*member);
                 groups.extend((0..self.groups.len()).filter(|n| self.groups[*n].parent == *member));
             }
@@ -494,7 +501,7 @@ impl LiveRun {
 
 impl Strand {
     fn new(thread: Thread, scope: String, part_of: Option<(usize, usize)>) -> Strand {
-        Strand { thread, scope, counts: HashMap::new(), part_of, dead: false, used: Duration::ZERO }
+        Strand { thread: Some(thread), scope, counts: HashMap::new(), part_of, used: Duration::ZERO }
     }
 }
 

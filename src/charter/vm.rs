@@ -81,6 +81,8 @@ struct Pulse {
     beat: Arc<AtomicU64>,
     /// True while there is something to do.
     busy: AtomicBool,
+    /// The run whose code is executed just now; nothing is 0, since runs are counted from 1.
+    running: AtomicU64,
     /// Set when nobody listens to this thread any more.
     abandoned: AtomicBool,
 }
@@ -139,6 +141,12 @@ impl Loaded {
         pulse.busy.load(Ordering::Acquire).then(|| pulse.beat.load(Ordering::Relaxed))
     }
 
+    /// Returns the run whose code is executed just now.
+    pub(super) fn running(&self) -> Option<RunId> {
+        let id = self.pulse.running.load(Ordering::Acquire);
+        (id != 0).then_some(RunId(id))
+    }
+
     /// Returns whether nobody listens to the thread any more.
     pub(super) fn is_abandoned(&self) -> bool {
         self.pulse.abandoned.load(Ordering::Acquire)
@@ -180,6 +188,12 @@ fn serve(world: &World, inbox: &Receiver<Job>, out: &UnboundedSender<RunInput>, 
         if pulse.abandoned.load(Ordering::Acquire) {
             return;
         }
+        let running = match &job {
+            Some(Job::Start { run, .. }) => Some(run.id),
+            Some(_) => None,
+            None => runs.next(),
+        };
+        pulse.running.store(running.map_or(0, |run| run.0), Ordering::Release);
         match job {
             Some(job) => {
                 take(world, &mut runs, job, &mut tell);

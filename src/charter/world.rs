@@ -113,10 +113,10 @@ impl World {
         // Garbage counts against the limit: collect it long before the heap has doubled.
         lua.gc_set_mode(GcMode::Incremental(GcIncParams::default().goal(130).step_multiplier(400)));
         let registry = Rc::new(RefCell::new(Registry::default()));
-        let natives = native::table(&lua, Rc::clone(&registry), Arc::clone(&sources))?;
+        let meter = Meter::install(&lua, beat);
+        let natives = native::table(&lua, Rc::clone(&registry), Arc::clone(&sources), Rc::clone(&meter))?;
         let prelude: Table = lua.load(PRELUDE).set_name("=prelude").call(natives)?;
         lua.sandbox(true)?;
-        let meter = Meter::install(&lua, beat);
         meter.locate_with(prelude.get("where_is")?);
         Ok(World {
             main: prelude.get("main")?,
@@ -205,15 +205,22 @@ impl World {
     /// Turns an error of Lua into one of a charter; collects all garbage if memory ran out.
     pub(super) fn failure(&self, error: &mlua::Error, blown: Option<String>) -> Failure {
         if let Some(text) = blown {
+            if text == meter::MEMORY {
+                self.collect();
+            }
             return Failure { error: CharterError::read(&self.sources, &text), fatal: true };
         }
-        if is_memory(error) {
-            // Twice, since a finalised object is only freed by the next collection.
-            let _ = self.lua.gc_collect();
-            let _ = self.lua.gc_collect();
+        if native::is_memory(error) {
+            self.collect();
             return Failure { error: CharterError::plain(meter::MEMORY), fatal: true };
         }
         Failure { error: native::read_error(&self.sources, error), fatal: false }
+    }
+
+    /// Collects all garbage: twice, since a finalised object is only freed by the next collection.
+    fn collect(&self) {
+        let _ = self.lua.gc_collect();
+        let _ = self.lua.gc_collect();
     }
 
     fn environment(&self) -> Result<LuaValue, Failure> {
@@ -242,15 +249,6 @@ impl World {
 
     fn compile(&self, name: &str, env: LuaValue) -> Result<Function, Failure> {
         native::compile(&self.lua, &self.sources, name, env).map_err(|error| self.failure(&error, None))
-    }
-}
-
-fn is_memory(error: &mlua::Error) -> bool {
-    match error {
-        mlua::Error::MemoryError(_) => true,
-        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => is_memory(cause),
-        mlua::Error::RuntimeError(text) => text.starts_with("not enough memory"),
-        _ => false,
     }
 }
 
@@ -520,6 +518,19 @@ mod tests {
         assert!(refusal.to_string().contains(&format!("a.lua:2: fleet.role {why}")), "{refusal}");
         let said = handlers::call(&world, "worker_gone", &serde_json::Value::Null).remove(0).said;
         assert!(said.expect_err("it is broken").starts_with(&format!("a.lua:5: fleet.test {why}")));
+    }
+
+    #[test]
+    fn memory_that_ran_out_cannot_be_caught() {
+        for text in [
+            "pcall(string.rep, 'x', 1e9)",
+            "pcall(function() local s = string.rep('x', 1e9) end)",
+            "xpcall(function() local s = string.rep('x', 1e9) end, function() return 'never mind' end)",
+            "pcall(string.split, string.rep(',,', 1e7), ',,')",
+            "pcall(function() pcall(string.rep, 'x', 1e9) end)",
+        ] {
+            assert_eq!(refused(&format!("{text}\nlocal x = {{}}\nfor n = 1, 10 do x = {{ x }} end")), meter::MEMORY);
+        }
     }
 
     #[test]

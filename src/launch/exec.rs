@@ -12,6 +12,7 @@ mod watch;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
@@ -22,6 +23,8 @@ use crate::launch::turn_dir::TurnDir;
 
 /// The running daemon's own program. Unlike its path, this is right after the file was replaced by a newer one.
 const OWN_PROGRAM: &str = "/proc/self/exe";
+/// How often files are looked for whose turns the store has dropped.
+const SWEEP: Duration = Duration::from_secs(3_600);
 
 /// What the launcher works with.
 pub struct Options {
@@ -44,17 +47,21 @@ impl Exec {
     /// Returns the launcher and the task that carries its orders out. When the task is dropped, processes go on and
     /// the next daemon adopts them.
     pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        Self::with_program(options, OWN_PROGRAM.into())
+        Self::with(options, OWN_PROGRAM.into(), SWEEP)
     }
 
-    /// As [`Exec::new`], with another program that has `pane-exec`.
+    /// As [`Exec::new`], with another program that has `pane-exec`, and another time between two sweeps.
     #[expect(
         clippy::disallowed_methods,
         reason = "an order must neither block the engine nor be lost; the fleet bounds them: a worker has one turn, a turn few orders"
     )]
-    pub fn with_program(options: Options, program: PathBuf) -> (Self, impl Future<Output = ()> + Send + 'static) {
+    pub fn with(
+        options: Options,
+        program: PathBuf,
+        sweep: Duration,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (orders, taken) = mpsc::unbounded_channel();
-        let desk = Arc::new(Desk { options, program });
+        let desk = Arc::new(Desk { options, program, sweep });
         (Self { orders }, orders::Orders::new(desk).run(taken))
     }
 }
@@ -70,6 +77,7 @@ impl Launchers for Exec {
 struct Desk {
     options: Options,
     program: PathBuf,
+    sweep: Duration,
 }
 
 impl Desk {

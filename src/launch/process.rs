@@ -75,18 +75,22 @@ impl ProcessId {
 
 /// Returns the living descendants of a process, nearest first, without itself.
 pub fn descendants(root: u32) -> Vec<ProcessId> {
-    let mut children: HashMap<u32, Vec<ProcessId>> = HashMap::new();
+    let mut children: HashMap<u32, Vec<(ProcessId, bool)>> = HashMap::new();
     for pid in all_pids() {
         if let Some(stat) = Stat::read(pid) {
-            children.entry(stat.parent).or_default().push(ProcessId { pid, start_time: stat.start_time });
+            let process = ProcessId { pid, start_time: stat.start_time };
+            children.entry(stat.parent).or_default().push((process, stat.is_dead()));
         }
     }
     let mut found = Vec::new();
     let mut next = vec![root];
     while let Some(parent) = next.pop() {
-        for child in children.remove(&parent).unwrap_or_default() {
+        for (child, is_dead) in children.remove(&parent).unwrap_or_default() {
+            // One whose first thread has ended may have others, and they may have children.
             next.push(child.pid);
-            found.push(child);
+            if !is_dead {
+                found.push(child);
+            }
         }
     }
     found
@@ -151,6 +155,21 @@ mod tests {
         let line = "77 (a ) b) c) S 12 77 77 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 1";
         let stat = Stat::parse(line).expect("the line is complete");
         assert_eq!((stat.state, stat.parent, stat.start_time), (b'S', 12, 987_654));
+    }
+
+    #[test]
+    fn a_child_that_waits_to_be_reaped_is_no_living_descendant() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().expect("sleep is there");
+        let process = ProcessId::of(child.id()).expect("it lives");
+        let me = std::process::id();
+        assert!(descendants(me).contains(&process));
+        child.kill().expect("it is ours");
+        while process.is_alive() {
+            std::thread::yield_now();
+        }
+        assert!(ProcessId::of(child.id()).is_some(), "it is not reaped yet");
+        assert!(!descendants(me).contains(&process));
+        child.wait().expect("it is our child");
     }
 
     #[test]

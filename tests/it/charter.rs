@@ -2,6 +2,7 @@
 //! No daemon and no worker: whoever needs a process to answer belongs into `live` or `kill`.
 
 mod fake;
+mod faults;
 
 use std::fs;
 use std::path::Path;

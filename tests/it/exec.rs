@@ -23,7 +23,7 @@ use fleetd::fleet::turn::{Outcome, Priority, Turn, TurnState};
 use fleetd::fleet::worker::{Worker, WorkerState};
 use fleetd::launch::exec::{Exec, Options};
 use fleetd::launch::process::{ProcessId, marked_with};
-use fleetd::launch::turn_dir::{Claim, Started, TEXT_LIMIT, TurnDir};
+use fleetd::launch::turn_dir::{Claim, Ended, ExitRecord, Started, TEXT_LIMIT, TurnDir};
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -35,12 +35,13 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// A store that knows the prompts, and which turns have ended.
 #[derive(Default)]
-struct Prompts(Mutex<BTreeMap<TurnId, (Arc<str>, TurnState)>>, Faults);
+struct Prompts(Mutex<BTreeMap<TurnId, (Arc<str>, TurnState)>>, Faults, Mutex<BTreeMap<TurnId, Arc<Envelope>>>);
 
 /// How often the store is still to fail when it is asked for a prompt.
 #[derive(Default)]
 struct Faults {
     errors: AtomicU32,
+    panics: AtomicU32,
 }
 
 /// Counts down, and says whether there was something left.
@@ -63,10 +64,11 @@ impl Journal for Prompts {
         if one_more(&self.1.errors) {
             return Box::pin(async { Err(JournalError::Failed("not now".into())) });
         }
+        assert!(!one_more(&self.1.panics), "a fault in the watch");
         answer(self.0.lock().unwrap().get(&turn).map(|(prompt, _)| prompt.clone()))
     }
-    fn envelope(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
-        answer(None)
+    fn envelope(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
+        answer(self.2.lock().unwrap().get(&turn).cloned())
     }
     fn turn(&self, turn: TurnId) -> Boxed<Result<Option<Turn>, JournalError>> {
         let known = self.0.lock().unwrap().get(&turn).map(|(_, state)| *state);
@@ -133,10 +135,10 @@ impl House {
     }
 
     fn live(&self) -> Life {
-        self.live_with(env!("CARGO_BIN_EXE_fleetd").into())
+        self.live_with(env!("CARGO_BIN_EXE_fleetd").into(), LONG)
     }
 
-    fn live_with(&self, program: PathBuf) -> Life {
+    fn live_with(&self, program: PathBuf, sweep: Duration) -> Life {
         let (sightings, seen) = mpsc::channel(64);
         let options = Options {
             turns: self.turns(),
@@ -144,13 +146,18 @@ impl House {
             journal: self.prompts.clone(),
             sightings,
         };
-        let (exec, task) = Exec::with_program(options, program);
+        let (exec, task) = Exec::with(options, program, sweep);
         Life { exec, task: tokio::spawn(task), seen }
     }
 
     fn turn(&self, id: u64, prompt: &str) -> Arc<Turn> {
         self.prompts.0.lock().unwrap().insert(TurnId(id), (prompt.into(), TurnState::Handed));
         Arc::new(turn_of(id))
+    }
+
+    /// The store says this of a turn from now on.
+    fn is_now(&self, id: u64, state: TurnState) {
+        self.prompts.0.lock().unwrap().get_mut(&TurnId(id)).unwrap().1 = state;
     }
 
     fn worker(&self, command: &[&str]) -> Worker {
@@ -298,6 +305,7 @@ async fn a_turn_is_run_with_its_prompt_and_only_the_listed_environment() {
     assert!(names.contains(&"FLEET_ROOT"), "{names:?}");
     assert_eq!(names.into_iter().filter(|name| !allowed(name)).collect::<Vec<_>>(), Vec::<&str>::new());
     assert_eq!(last, ["t1 operator w-1"]);
+    house.is_now(1, TurnState::Collected);
     life.order(WorkEffect::Forget(TurnId(1)));
     until(|| (!house.dir(1).path().exists()).then_some(())).await;
     house.nothing_is_left();
@@ -579,7 +587,7 @@ async fn a_pane_exec_that_could_not_claim_is_started_again() {
         format!("#!/bin/sh\n[ -e '{ok}' ] || {{ echo tried >> '{ok}.tries'; exit 4; }}\nexec '{real}' \"$@\"\n");
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
-    let mut life = house.live_with(program);
+    let mut life = house.live_with(program, LONG);
     life.hand(&house.sh("cat"), &house.turn(1, "text"));
     let tries = || fs::read_to_string(house.file("ok.tries")).is_ok_and(|tries| tries.lines().count() > 2);
     until(|| tries().then_some(())).await;
@@ -607,4 +615,76 @@ async fn what_runs_on_from_an_older_store_gives_no_record_to_a_new_turn() {
     assert_eq!(house.dir(1).exit().unwrap(), None);
     fs::write(house.file("go2"), "").unwrap();
     assert_eq!(&*life.finished().await.text, "new\n");
+}
+
+#[tokio::test]
+async fn a_broken_watch_is_replaced_and_the_turn_goes_on() {
+    let house = House::new();
+    house.prompts.1.panics.store(3, Ordering::SeqCst);
+    let mut life = house.live();
+    let (worker, turn) = (house.sh("cat"), house.turn(1, "text"));
+    life.hand(&worker, &turn);
+    let finish = life.finished().await;
+    assert_eq!((finish.outcome, &*finish.text), (Outcome::Replied, "text"));
+    // One that breaks again and again knows nothing of the worker, so it must not call it idle.
+    house.prompts.1.panics.store(u32::MAX, Ordering::SeqCst);
+    life.hand(&worker, &house.turn(2, ""));
+    match life.next().await {
+        Sighting::Finished { finish, idle, .. } => assert_eq!((finish.outcome, idle), (Outcome::Unknown, false)),
+        other => panic!("not finished: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_worker_is_idle_only_when_those_that_were_left_are_gone() {
+    let house = House::new();
+    let mut left = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let process = ProcessId::of(left.id()).unwrap();
+    house.dir(1).create().unwrap();
+    house.dir(1).claim(&Started::by(ProcessId::NOBODY)).unwrap();
+    let record = ExitRecord { left: vec![process], ..ExitRecord::without_a_run(Ended::Killed) };
+    house.dir(1).write_exit(&record).unwrap();
+    let mut life = house.live();
+    life.hand(&house.sh("true"), &house.turn(1, ""));
+    match life.next().await {
+        Sighting::Finished { finish, idle, .. } => {
+            assert!(!idle);
+            assert!(finish.why.unwrap().ends_with(&format!("still there after KILL: {}", process.pid)));
+        }
+        other => panic!("not finished: {other:?}"),
+    }
+    left.kill().unwrap();
+    assert!(matches!(life.next().await, Sighting::Idle { .. }));
+    left.wait().unwrap();
+}
+
+#[tokio::test]
+async fn a_file_to_which_an_envelope_points_stays_as_long_as_the_envelope() {
+    let house = House::new();
+    let mut life = house.live_with(env!("CARGO_BIN_EXE_fleetd").into(), Duration::from_millis(50));
+    let worker = house.sh("head -c 2000000 /dev/zero");
+    for turn in [1, 2] {
+        life.hand(&worker, &house.turn(turn, ""));
+        let truncated = life.finished().await.truncated.unwrap();
+        if turn == 1 {
+            let envelope = serde_json::json!({
+                "turn": "t1", "from": {}, "ok": true, "outcome": "replied", "text": "", "generation": 1,
+                "times": {"accepted": 0, "settled": 1}, "truncated": truncated,
+            });
+            let envelope = serde_json::from_value(envelope).unwrap();
+            house.prompts.2.lock().unwrap().insert(TurnId(1), Arc::new(envelope));
+        }
+        house.is_now(turn, TurnState::Settled);
+        life.order(WorkEffect::Forget(TurnId(turn)));
+    }
+    // The orders are carried out one after the other, and a sweep may have come in between.
+    until(|| (!house.dir(2).path().exists()).then_some(())).await;
+    let (_, swept) = (house.turn(3, ""), house.dir(3));
+    swept.create().unwrap();
+    house.is_now(3, TurnState::Settled);
+    until(|| (!swept.path().exists()).then_some(())).await;
+    assert!(house.dir(1).stdout().exists(), "an envelope points to it");
+    house.prompts.0.lock().unwrap().remove(&TurnId(1));
+    house.prompts.2.lock().unwrap().clear();
+    until(|| (!house.dir(1).path().exists()).then_some(())).await;
 }

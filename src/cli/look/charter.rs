@@ -147,6 +147,16 @@ mod tests {
     }
 
     #[test]
+    fn a_check_says_that_it_ran_no_tests() {
+        let checked = Report { ok: true, tests: vec!["bulk goes local".into()], ..Report::default() };
+        insta::assert_snapshot!(report(&checked, Path::new("charters/default"), &plain(80)), @"
+        charters/default is good ()
+          tests     bulk goes local
+          the tests were not run: fleetd charter test runs them
+        ");
+    }
+
+    #[test]
     fn every_rubric_that_was_asked_is_shown() {
         let shown: Routed = serde_json::from_value(json!({
             "to": {"role": "w-local"}, "because": "bulk work and a local worker is free", "rubric": "bulk goes local", "generation": 3,

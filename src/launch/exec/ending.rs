@@ -59,32 +59,54 @@ pub(super) async fn end(root: ProcessId) {
     }
 }
 
-/// Kills a pane-exec and whatever comes from it, also what has left its tree. Returns once nothing is left, or
-/// nothing more can be done.
+/// Kills a pane-exec and whatever comes from it, also what has left its tree. Returns those whom even KILL did not end.
+pub(super) fn kill(root: ProcessId) -> Vec<ProcessId> {
+    kill_for(root, GIVE_UP)
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the dead of another process tell nobody; the thread is one for blocking"
 )]
-pub(super) fn kill(root: ProcessId) {
+fn kill_for(root: ProcessId, patience: Duration) -> Vec<ProcessId> {
     // Looked for before anybody is killed: an orphan is found by its mark alone, and one may have changed that.
     let mut known: HashSet<ProcessId> = HashSet::from([root]);
     if root.is_alive() {
         known.extend(descendants(root.pid));
     }
-    let end = Instant::now() + GIVE_UP;
-    while Instant::now() < end {
+    let end = Instant::now() + patience;
+    loop {
         known.extend(marked_with(&root_mark(root)));
         let below: Vec<ProcessId> =
             known.iter().filter(|process| process.is_alive()).flat_map(|process| descendants(process.pid)).collect();
         known.extend(below);
-        let alive: Vec<&ProcessId> = known.iter().filter(|process| process.is_alive()).collect();
+        let alive: Vec<ProcessId> = known.iter().copied().filter(|process| process.is_alive()).collect();
         if alive.is_empty() {
-            return;
+            return alive;
+        }
+        if Instant::now() >= end {
+            tracing::error!(pid = root.pid, "processes of a killed pane-exec are still there");
+            return alive;
         }
         for process in alive {
             drop(process.signal(Signal::KILL));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    tracing::error!(pid = root.pid, "processes of a killed pane-exec are still there");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn whoever_is_still_there_is_named() {
+        let mut child = Command::new("sleep").arg("600").spawn().expect("sleep is there");
+        let root = ProcessId::of(child.id()).expect("it lives");
+        assert_eq!(kill_for(root, Duration::ZERO), [root]);
+        assert_eq!(kill_for(root, Duration::from_secs(60)), []);
+        child.wait().expect("it is our child");
+    }
 }

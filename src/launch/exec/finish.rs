@@ -53,15 +53,12 @@ pub(super) fn of_record(dir: &TurnDir, record: &ExitRecord, worker: &Worker) -> 
     } else if record.stdout.dropped > 0 {
         add(&mut finish.why, &format!("{} bytes of output were over the limit and not kept", record.stdout.dropped));
     }
-    if !record.left.is_empty() {
-        let pids: Vec<String> = record.left.iter().map(|process| process.pid.to_string()).collect();
-        add(&mut finish.why, &format!("still there after KILL: {}", pids.join(" ")));
-    }
+    add_left(&mut finish.why, &record.left);
     finish
 }
 
 /// Returns what is known of a turn whose pane-exec is gone without a record.
-pub(super) fn of_vanished(dir: &TurnDir, started: &Started) -> Finish {
+pub(super) fn of_vanished(dir: &TurnDir, started: &Started, left: &[ProcessId]) -> Finish {
     if started.process == ProcessId::NOBODY {
         return Finish::without_reply(Outcome::Failed, "not started: fleetd ended before it could say why");
     }
@@ -69,7 +66,9 @@ pub(super) fn of_vanished(dir: &TurnDir, started: &Started) -> Finish {
         true => format!("pane-exec (pid {}) was killed before it could say how the program ended", started.process.pid),
         false => "the machine was restarted while it ran".to_owned(),
     };
-    with_output(dir, Outcome::Unknown, Some(what))
+    let mut finish = with_output(dir, Outcome::Unknown, Some(what));
+    add_left(&mut finish.why, left);
+    finish
 }
 
 fn with_output(dir: &TurnDir, outcome: Outcome, why: Option<String>) -> Finish {
@@ -91,6 +90,13 @@ fn with_output(dir: &TurnDir, outcome: Outcome, why: Option<String>) -> Finish {
 fn timed_out(worker: &Worker) -> String {
     let timeout = worker.profile.timeout.map(|timeout| timeout.to_string()).unwrap_or_default();
     format!("its process ran longer than the profile's timeout of {timeout}")
+}
+
+fn add_left(why: &mut Option<String>, left: &[ProcessId]) {
+    if !left.is_empty() {
+        let pids: Vec<String> = left.iter().map(|process| process.pid.to_string()).collect();
+        add(why, &format!("still there after KILL: {}", pids.join(" ")));
+    }
 }
 
 fn add(why: &mut Option<String>, more: &str) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::watch::{Job, Watch};
@@ -16,7 +17,6 @@ use crate::fleet::ids::{TurnId, WorkerName};
 use crate::fleet::input::{Sighting, WorkEffect};
 use crate::fleet::turn::Outcome;
 use crate::fleet::worker::Worker;
-use crate::launch::turn_dir::TurnDir;
 
 pub(super) struct Orders {
     desk: Arc<Desk>,
@@ -26,9 +26,14 @@ pub(super) struct Orders {
     chores: JoinSet<()>,
 }
 
+/// How often a turn gets another watch for one that broke.
+const REPLACEMENTS: u32 = 3;
+
 /// A turn that has a watch, and what is to be done when it has ended.
 struct Watched {
-    worker: WorkerName,
+    worker: Arc<Worker>,
+    job: Job,
+    broken: u32,
     stop: CancellationToken,
     then_forget: bool,
     then_gone: bool,
@@ -41,9 +46,15 @@ impl Orders {
     }
 
     pub(super) async fn run(mut self, mut orders: UnboundedReceiver<WorkEffect>) {
-        self.chores.spawn(sweep::leftovers(self.desk.clone()));
+        // The first tick comes at once: a daemon before this one may have left something.
+        let mut sweeps = tokio::time::interval(self.desk.sweep);
+        sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
+                _ = sweeps.tick() => {
+                    let watched = self.watched.keys().copied().collect();
+                    self.chores.spawn(sweep::leftovers(self.desk.clone(), watched));
+                }
                 order = orders.recv() => match order {
                     Some(order) => self.carry_out(order).await,
                     None => return,
@@ -77,10 +88,14 @@ impl Orders {
             return;
         }
         let stop = CancellationToken::new();
-        let watch = Watch::new(self.desk.clone(), worker.clone(), turn, stop.clone());
-        let task = self.watches.spawn(watch.run(job));
+        let worker = worker.clone();
+        self.begin(turn, Watched { worker, job, broken: 0, stop, then_forget: false, then_gone: false });
+    }
+
+    fn begin(&mut self, turn: TurnId, watched: Watched) {
+        let watch = Watch::new(self.desk.clone(), watched.worker.clone(), turn, watched.stop.clone());
+        let task = self.watches.spawn(watch.run(watched.job.clone()));
         self.turns.insert(task.id(), turn);
-        let watched = Watched { worker: worker.name.clone(), stop, then_forget: false, then_gone: false };
         self.watched.insert(turn, watched);
     }
 
@@ -92,7 +107,8 @@ impl Orders {
     }
 
     async fn stop(&mut self, worker: &Arc<Worker>) {
-        let watched = self.watched.iter().find(|(_, watched)| watched.worker == worker.name).map(|(turn, _)| *turn);
+        let watched =
+            self.watched.iter().find(|(_, watched)| watched.worker.name == worker.name).map(|(turn, _)| *turn);
         match watched.or(worker.turn) {
             Some(turn) => {
                 self.interrupt(worker, turn);
@@ -110,15 +126,25 @@ impl Orders {
         let Some(watched) = self.watched.remove(&turn) else { return };
         if let Err(error) = ended {
             tracing::error!(%turn, %error, "the watch of a turn broke");
-            let finish = Box::new(Finish::without_reply(Outcome::Unknown, "fleetd's watch of its process broke"));
-            self.desk.tell(Sighting::Finished { worker: watched.worker.clone(), turn, finish, idle: true }).await;
+            return self.replace(turn, watched).await;
         }
         if watched.then_gone {
-            self.gone(watched.worker).await;
+            self.gone(watched.worker.name.clone()).await;
         }
         if watched.then_forget {
             self.forget(turn);
         }
+    }
+
+    /// Its process may still run, so another watch goes on. Where none can, nobody says that the worker is idle or gone.
+    async fn replace(&mut self, turn: TurnId, mut watched: Watched) {
+        watched.broken += 1;
+        if watched.broken <= REPLACEMENTS {
+            return self.begin(turn, watched);
+        }
+        let worker = watched.worker.name.clone();
+        let finish = Box::new(Finish::without_reply(Outcome::Unknown, "fleetd's watch of its process broke"));
+        self.desk.tell(Sighting::Finished { worker, turn, finish, idle: false }).await;
     }
 
     async fn gone(&self, worker: WorkerName) {
@@ -126,13 +152,6 @@ impl Orders {
     }
 
     fn forget(&mut self, turn: TurnId) {
-        let dir = self.desk.dir(turn);
-        self.chores.spawn_blocking(move || remove(&dir));
-    }
-}
-
-pub(super) fn remove(dir: &TurnDir) {
-    if let Err(error) = dir.remove() {
-        tracing::warn!(%error, "a turn's files stay until the next start");
+        self.chores.spawn(sweep::forget(self.desk.clone(), turn));
     }
 }

@@ -1,29 +1,36 @@
-//! What an earlier daemon left in the turns' directory: files of turns that have ended, and halves of removals.
+//! What is left in the turns' directory: files of turns that have ended, and halves of removals.
 //!
-//! It runs once, beside the first orders, and touches no turn that is open. Files that an envelope points to stay.
+//! It runs beside the orders and touches no turn that is open. Files that an envelope points to stay as long as the
+//! store has that envelope.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Desk, orders};
+use super::Desk;
 use crate::fleet::ids::TurnId;
 use crate::launch::turn_dir::TurnDir;
 
-/// Removes what nobody will ask for again.
-pub(super) async fn leftovers(desk: Arc<Desk>) {
+/// Removes what nobody will ask for again, but nothing of a turn that has a watch.
+pub(super) async fn leftovers(desk: Arc<Desk>, watched: HashSet<TurnId>) {
     let turns = desk.options.turns.clone();
     let listed = tokio::task::spawn_blocking(move || list(turns)).await.unwrap_or_default();
     for path in listed {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let is_needless = match name.parse::<TurnId>() {
-            Ok(turn) => is_over(&desk, turn).await,
-            Err(_) => name.starts_with(TurnDir::REMOVED),
-        };
-        if is_needless {
-            let removed = tokio::task::spawn_blocking(move || remove_quiet(&TurnDir::new(path))).await;
-            drop(removed);
+        match name.parse::<TurnId>() {
+            Ok(turn) if watched.contains(&turn) => {}
+            Ok(turn) => forget(desk.clone(), turn).await,
+            Err(_) if name.starts_with(TurnDir::REMOVED) => remove(TurnDir::new(path)).await,
+            Err(_) => {}
         }
+    }
+}
+
+/// Removes the files of a turn, unless somebody may still ask for them.
+pub(super) async fn forget(desk: Arc<Desk>, turn: TurnId) {
+    if is_over(&desk, turn).await {
+        remove(desk.dir(turn)).await;
     }
 }
 
@@ -40,11 +47,15 @@ async fn is_over(desk: &Desk, turn: TurnId) -> bool {
     }
 }
 
+async fn remove(dir: TurnDir) {
+    drop(tokio::task::spawn_blocking(move || remove_quiet(&dir)).await);
+}
+
 fn remove_quiet(dir: &TurnDir) {
     // One whose process still runs is about to be interrupted by order; it is forgotten after that.
     let runs = dir.started().is_ok_and(|started| started.is_some_and(|started| started.is_alive()));
-    if !runs {
-        orders::remove(dir);
+    if !runs && let Err(error) = dir.remove() {
+        tracing::warn!(%error, "a turn's files stay until the next look");
     }
 }
 

@@ -32,6 +32,7 @@ const REST: Duration = Duration::from_millis(200);
 const LONGEST_REST: Duration = Duration::from_secs(5);
 
 /// What a watch is for.
+#[derive(Clone)]
 pub(super) enum Job {
     /// See that the turn is run, once.
     Run(Arc<Turn>),
@@ -243,6 +244,22 @@ impl Watch {
         let worker = self.worker.clone();
         let left = record.left.clone();
         let finish = self.with_dir(move |dir| of_record(dir, &record, &worker)).await;
+        self.tell_end(finish, left).await;
+    }
+
+    async fn report_vanished(&self, started: Started) {
+        let root = started.process;
+        let left = match started.is_this_boot() {
+            true => self.with_dir(move |_| ending::kill(root)).await,
+            false => Vec::new(),
+        };
+        let processes = left.clone();
+        let finish = self.with_dir(move |dir| of_vanished(dir, &started, &processes)).await;
+        self.tell_end(finish, left).await;
+    }
+
+    /// Reports the end, and that the worker is idle only once nobody is left.
+    async fn tell_end(&self, finish: Finish, left: Vec<ProcessId>) {
         let is_idle = left.is_empty();
         self.tell_finished(finish, is_idle).await;
         if !is_idle {
@@ -251,15 +268,6 @@ impl Watch {
             }
             self.tell_idle().await;
         }
-    }
-
-    async fn report_vanished(&self, started: Started) {
-        if started.is_this_boot() {
-            let root = started.process;
-            drop(tokio::task::spawn_blocking(move || ending::kill(root)).await);
-        }
-        let finish = self.with_dir(move |dir| of_vanished(dir, &started)).await;
-        self.tell_finished(finish, true).await;
     }
 
     /// A claim is the proof that the text was taken. One of nobody is the proof that it never will be.
