@@ -26,6 +26,7 @@ mod wire;
 mod worker;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -122,11 +123,15 @@ enum Command {
 
 /// Parses the words of a command line (`pane-exec` never comes here: it is no command for people), carries it out and returns how it ended.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> Exit {
-    let cli = match Cli::try_parse_from(words) {
+    let words = wait::join(words.into_iter().collect());
+    let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => {
             // Fails only when nobody reads it any more.
             let _ = error.print();
+            if let Some(recipe) = run::meant_recipe(&error, &words) {
+                let _ = writeln!(std::io::stderr(), "\nhint: start a recipe: fleetd run start {}", look::safe(&recipe));
+            }
             return if error.use_stderr() { Exit::Usage } else { Exit::Ok };
         }
     };

@@ -35,7 +35,7 @@ pub struct Demo {
     #[arg(value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     /// How many findings to show
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
 }
 

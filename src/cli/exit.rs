@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::config::ConfigError;
-use crate::fleet::refusal::Refusal;
+use crate::fleet::refusal::{Refusal, RefusalKind};
 
 /// The exit codes of every command, as `fleetd --help` documents them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,14 @@ impl Exit {
             Exit::NoDaemon => 5,
             Exit::Interrupted => 130,
         }
+    }
+}
+
+/// Returns how a command ended once its result was shown. A reader that went away changes nothing about that.
+pub fn shown(shown: Result<(), Failure>, exit: Exit) -> Result<Exit, Failure> {
+    match shown {
+        Ok(()) | Err(Failure::Closed) => Ok(exit),
+        Err(failure) => Err(failure),
     }
 }
 
@@ -123,6 +131,17 @@ impl Failure {
             io::ErrorKind::BrokenPipe => Failure::Closed,
             _ => Failure::Io { what: what.into(), source },
         }
+    }
+
+    /// Adds what would help to a refusal of this kind that says nothing about that.
+    pub fn or_hint(mut self, kind: RefusalKind, hint: &str) -> Failure {
+        if let Failure::Refused { refusal, .. } = &mut self
+            && refusal.kind == kind
+            && refusal.hints.is_empty()
+        {
+            refusal.hints.push(hint.to_string());
+        }
+        self
     }
 
     /// Returns the exit code that belongs to it.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::exit::Failure;
 use crate::config::Surroundings;
+use crate::launch::process::ProcessId;
 
 /// The file in the state directory in which a running daemon tells its address.
 pub const DAEMON_FILE: &str = "daemon.json";
@@ -17,6 +18,19 @@ pub const DAEMON_FILE: &str = "daemon.json";
 pub struct Running {
     /// The address that it listens on.
     pub listen: SocketAddr,
+    /// Its pid.
+    pub pid: u32,
+    /// When that process started, where the system tells it.
+    #[serde(default)]
+    pub start: Option<u64>,
+}
+
+impl Running {
+    /// Tells whether the daemon that wrote this still runs. A killed one leaves the file behind, and its port may by
+    /// now be another program's. Where processes have no start time, only talking to it shows it.
+    fn lives(&self) -> bool {
+        self.start.is_none_or(|start_time| ProcessId { pid: self.pid, start_time }.is_alive())
+    }
 }
 
 /// Where a daemon is reached, and how that is known.
@@ -69,6 +83,9 @@ impl Place {
             message: format!("cannot read {}: {error}", file.display()),
             hints: vec!["fleetd writes it anew at its start: fleetd serve".into()],
         })?;
+        if !running.lives() {
+            return Err(Failure::NotRunning(state));
+        }
         Ok(Place { url: format!("http://{}", reachable(running.listen)), from: Source::State(state) })
     }
 }
@@ -89,6 +106,8 @@ fn http(url: &str) -> Result<String, Failure> {
         Some(("http", address)) => address,
         Some(("https", _)) => return Err(wrong("the command line speaks no TLS")),
         Some(_) => return Err(wrong("this is no http address")),
+        // Without a scheme and a port it is more likely a slip than an address.
+        None if !url.contains(':') => return Err(wrong("it has neither http:// nor a port")),
         None => url,
     };
     let address = address.trim_end_matches('/');
@@ -106,7 +125,7 @@ mod tests {
     fn an_address_is_taken_with_and_without_its_scheme() {
         assert_eq!(http("http://127.0.0.1:7717/").expect("valid"), "http://127.0.0.1:7717");
         assert_eq!(http("localhost:7717").expect("valid"), "http://localhost:7717");
-        for wrong in ["https://127.0.0.1", "ftp://x", "", "http://", "http://a/b", "a b"] {
+        for wrong in ["foo", "https://127.0.0.1", "ftp://x", "", "http://", "http://a/b", "a b"] {
             assert!(http(wrong).is_err(), "{wrong}");
         }
     }
@@ -117,6 +136,19 @@ mod tests {
         assert_eq!(reach("0.0.0.0:7717"), "127.0.0.1:7717");
         assert_eq!(reach("[::]:7717"), "[::1]:7717");
         assert_eq!(reach("127.0.0.1:1"), "127.0.0.1:1");
+    }
+
+    #[test]
+    fn a_dead_daemons_file_leads_nowhere() {
+        let me = ProcessId::current().expect("a process");
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let find = |start: u64| {
+            let text = format!(r#"{{"pid":{},"start":{start},"listen":"127.0.0.1:9"}}"#, me.pid);
+            std::fs::write(dir.path().join(DAEMON_FILE), text).expect("written");
+            Place::find(None, Some(dir.path()))
+        };
+        assert_eq!(find(me.start_time).expect("this process lives").url, "http://127.0.0.1:9");
+        assert!(matches!(find(me.start_time + 1), Err(Failure::NotRunning(_))), "its pid is another process's now");
     }
 
     #[test]

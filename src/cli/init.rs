@@ -42,14 +42,21 @@ pub struct InitArgs {
 struct Done {
     written: Vec<PathBuf>,
     kept: Vec<PathBuf>,
+    /// Not written, because a charter is there already.
+    left_out: Vec<PathBuf>,
     dry_run: bool,
 }
 
 /// Writes what is not there yet.
 pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
     let mut done = Done { dry_run: args.dry_run, ..Done::default() };
+    let has_charter = holds_lua(&args.dir.join(CHARTER));
     for (name, text) in files() {
         let path = if args.dir == Path::new(".") { PathBuf::from(&name) } else { args.dir.join(&name) };
+        if has_charter && name.starts_with(CHARTER) && is_free(&path)? {
+            done.left_out.push(path);
+            continue;
+        }
         let is_new = if args.dry_run { is_free(&path)? } else { write_new(&path, &text)? };
         if is_new { done.written.push(path) } else { done.kept.push(path) }
     }
@@ -60,6 +67,10 @@ pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
     let verb = if args.dry_run { "would write" } else { "wrote" };
     let mut lines: Vec<String> = done.written.iter().map(|path| format!("{verb} {}", path.display())).collect();
     lines.extend(done.kept.iter().map(|path| format!("kept {}: it is there already", path.display())));
+    if !done.left_out.is_empty() {
+        let names: Vec<String> = done.left_out.iter().map(|path| path.display().to_string()).collect();
+        lines.push(format!("left out {}: a charter is there already", names.join(", ")));
+    }
     terminal.print(&lines.join("\n"))?;
     if !args.dry_run {
         let cd = if args.dir == Path::new(".") { String::new() } else { format!("cd {} && ", args.dir.display()) };
@@ -73,6 +84,15 @@ fn files() -> Vec<(String, Cow<'static, str>)> {
     let own = [("fleetd.toml", CONFIG.into()), (".luarc.json", EDITOR.into()), (META, charter::meta().into())];
     let own = own.into_iter().map(|(name, text)| (name.to_string(), text));
     own.chain(DEFAULT_CHARTER.iter().map(|(name, text)| (format!("{CHARTER}/{name}"), (*text).into()))).collect()
+}
+
+/// Tells whether a charter is in a directory: a Lua file, however deep. Links are not followed.
+fn holds_lua(dir: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(dir) else { return false };
+    entries.flatten().any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => holds_lua(&entry.path()),
+        _ => entry.path().extension().is_some_and(|end| end == "lua"),
+    })
 }
 
 /// Tells whether nothing stands at the path, not even a link to nowhere.

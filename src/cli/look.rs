@@ -116,6 +116,14 @@ pub fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown.collect())
 }
 
+/// Returns `1 turn` or `3 turns`.
+pub fn count(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
+
 /// Returns the first line of a text, cut to a width.
 pub fn one_line(text: &str, width: usize, look: &Look) -> String {
     let text = safe(text);

@@ -1,18 +1,22 @@
 //! `fleetd run`: recipes are started, listed, shown and cancelled; `fleetd recipes` lists what can be started.
 //! The job goes out as the author's JSON; whether it fits the recipe's input is checked by the charter, not here.
 
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::client::Client;
-use super::exit::{Exit, Failure};
+use super::exit::{Exit, Failure, shown};
 use super::look::{Look, answer, run as look};
 use super::terminal::Terminal;
 use super::wait::{Bound, Progress, Wait, WaitArg, wait};
 use super::{cancel, text};
 use crate::engine::requests::{Pending, RunDetail, RunRequest, RunResult};
 use crate::fleet::ids::RunId;
+use crate::fleet::refusal::RefusalKind;
 use crate::fleet::run::{Run, RunOutcome};
 use crate::fleet::time::Span;
 
@@ -86,6 +90,15 @@ pub fn recipes(terminal: &Terminal) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// Returns the recipe that was named where a subcommand belongs: `fleetd run bug-hunt`.
+pub fn meant_recipe(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    words.windows(2).any(|pair| pair[0] == "run" && pair[1] == **word).then(|| word.clone())
+}
+
 fn start(terminal: &Terminal, args: StartArgs) -> Result<Exit, Failure> {
     let job = match &args.job {
         Some(word) => {
@@ -132,12 +145,13 @@ fn show(terminal: &Terminal, id: RunId, bound: Option<Bound>) -> Result<Exit, Fa
     if let Some(bound) = bound {
         return await_run(terminal, &mut client, id, bound);
     }
-    let reply = client.get(&format!("/v1/runs/{id}"), Span(0))?;
+    let reply = client.get(&format!("/v1/runs/{id}"), Span(0));
+    let reply = reply.map_err(|failure| failure.or_hint(RefusalKind::Unknown, "list the runs: fleetd run list"))?;
     let detail: RunDetail = reply.read()?;
     let draw = || {
         let mut out = look::detail(&detail, terminal.now(), &terminal.out);
-        if detail.result.run.outcome.is_some() {
-            out = format!("{out}\n{}", look::value(&detail.result.value));
+        if let Some(value) = look::value_of(&detail.result) {
+            out = format!("{out}\n{value}");
         }
         Ok(out)
     };
@@ -157,19 +171,20 @@ fn await_run(terminal: &Terminal, client: &mut Client, id: RunId, bound: Bound) 
     let reply = wait(terminal, client, &Wait { path, bound, goes_on, progress: &progress })?;
     if reply.is_open() {
         let open: Pending = reply.read()?;
-        if terminal.json {
-            terminal.print(&reply.body)?;
-        }
+        let printed = if terminal.json { terminal.print(&reply.body) } else { Ok(()) };
         terminal.talk(&answer::pending(&open, &terminal.err));
-        return Ok(Exit::Pending);
+        return shown(printed, Exit::Pending);
     }
     let result: RunResult = reply.read()?;
-    terminal.show(&reply, || Ok(look::value(&result.value)))?;
+    let printed = terminal.show(&reply, || Ok(look::value_of(&result).unwrap_or_default()));
     if !terminal.json {
         terminal.talk(&look::line(&result.run, None, &terminal.err));
     }
-    Ok(match result.run.outcome {
-        Some(RunOutcome::Done) => Exit::Ok,
-        _ => Exit::Failed,
-    })
+    shown(
+        printed,
+        match result.run.outcome {
+            Some(RunOutcome::Done) => Exit::Ok,
+            _ => Exit::Failed,
+        },
+    )
 }

@@ -4,7 +4,7 @@
 use clap::{Args, ValueEnum};
 
 use super::client::Client;
-use super::exit::{Exit, Failure};
+use super::exit::{Exit, Failure, shown};
 use super::look::{Look, answer, safe};
 use super::terminal::Terminal;
 use super::text;
@@ -12,6 +12,7 @@ use super::wait::{Bound, Progress, Wait, WaitArg, wait};
 use crate::engine::requests::{Pending, SendRequest, Trace};
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::TurnId;
+use crate::fleet::refusal::RefusalKind;
 use crate::fleet::time::Span;
 use crate::fleet::turn::Priority;
 use crate::fleet::view::TurnView;
@@ -65,9 +66,11 @@ enum Rank {
 
 /// Sends, and waits for the reply unless told otherwise.
 pub fn run(terminal: &Terminal, args: SendArgs) -> Result<Exit, Failure> {
+    let prompt = text::of_words(&args.prompt, "prompt")?;
+    let is_empty = prompt.trim().is_empty();
     let request = SendRequest {
         to: Some(args.to),
-        prompt: text::of_words(&args.prompt, "prompt")?,
+        prompt,
         kind: args.kind,
         priority: match args.priority {
             Rank::Normal => Priority::Normal,
@@ -79,7 +82,11 @@ pub fn run(terminal: &Terminal, args: SendArgs) -> Result<Exit, Failure> {
     };
     let mut client = terminal.client()?;
     // First accepted, then waited for: so its id is known whatever happens to the wait.
-    let reply = client.post("/v1/send", &request, Span(0)).map_err(unsure)?;
+    let reply = client.post("/v1/send", &request, Span(0)).map_err(|failure| match is_empty {
+        true => failure
+            .or_hint(RefusalKind::Invalid, "say what is to be done in words, or give - to read it from standard input"),
+        false => unsure(failure),
+    })?;
     let turn: TurnView = reply.read()?;
     if args.no_wait {
         let id = turn.turn.id;
@@ -117,25 +124,21 @@ pub fn await_turn(
     let reply = wait(terminal, client, &Wait { path, bound, goes_on, progress: &progress })?;
     if reply.is_open() {
         let open: Pending = reply.read()?;
-        if terminal.json {
-            terminal.print(&reply.body)?;
-        }
+        let printed = if terminal.json { terminal.print(&reply.body) } else { Ok(()) };
         terminal.talk(&answer::pending(&open, &terminal.err));
-        return Ok(Exit::Pending);
+        return shown(printed, Exit::Pending);
     }
     let envelope: Envelope = reply.read()?;
-    match terminal.json {
-        true => terminal.print(&reply.body)?,
-        false => {
-            let text = if terminal.out.terminal { safe(&envelope.text) } else { (&*envelope.text).into() };
-            terminal.print(&text)?;
-            terminal.talk(&answer::envelope(&envelope, &terminal.err));
-        }
+    let text = if terminal.out.terminal { safe(&envelope.text) } else { (&*envelope.text).into() };
+    let printed = terminal.show(&reply, || Ok(text.into_owned()));
+    if !terminal.json {
+        terminal.talk(&answer::envelope(&envelope, &terminal.err));
     }
-    if let (true, Some(message)) = (ack, envelope.message) {
+    // What nobody read is not collected.
+    if let (true, Some(message), Ok(())) = (ack, envelope.message, &printed) {
         super::ack::collect(client, &[message])?;
     }
-    Ok(if envelope.ok { Exit::Ok } else { Exit::Failed })
+    shown(printed, if envelope.ok { Exit::Ok } else { Exit::Failed })
 }
 
 /// Adds to a Ctrl-C before the answer that nobody knows whether it was accepted.

@@ -8,7 +8,7 @@ use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
 use super::exit::{Exit, Failure};
-use super::look::{Look, safe};
+use super::look::{Look, count, safe};
 use super::terminal::Terminal;
 use crate::config::{self, Surroundings};
 use crate::daemon::{self, Opened};
@@ -75,7 +75,7 @@ fn banner(terminal: &Terminal, opened: &Opened) -> String {
         lines.push("charter: what is in force is the last good copy, not what lies in the directory".into());
     }
     if *adopted + *resumed > 0 {
-        lines.push(format!("goes on: {adopted} turns under way, {resumed} runs"));
+        lines.push(format!("goes on: {} under way, {}", count(*adopted, "turn"), count(*resumed, "run")));
     }
     lines.extend(degraded.iter().map(|why| degraded_line(why, look)));
     lines.push(format!("fleetd {} listens on http://{listen}", env!("CARGO_PKG_VERSION")));

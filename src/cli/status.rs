@@ -48,6 +48,10 @@ fn draw(status: &Status, url: &str, look: &Look) -> String {
     out.push(roster::summary(&status.roster, look));
     out.push(String::new());
     out.push(roster::draw(&status.roster, look));
+    if let Some(turns) = roster::turns(&status.roster, look) {
+        out.push(String::new());
+        out.push(turns);
+    }
     out.join("\n")
 }
 
@@ -59,10 +63,8 @@ pub fn version(terminal: &Terminal) -> Result<Exit, Failure> {
     let daemon = health.ok().and_then(|health| health.version);
     match (terminal.json, &daemon) {
         (true, _) => terminal.print_json(&serde_json::json!({ "version": ours, "daemon": daemon }))?,
-        (false, Some(daemon)) if *daemon != ours => {
-            terminal.print(&format!("fleetd {ours} (the daemon is {daemon})"))?
-        }
-        (false, _) => terminal.print(&format!("fleetd {ours}"))?,
+        (false, Some(daemon)) => terminal.print(&format!("fleetd {ours} (the daemon that runs is {daemon})"))?,
+        (false, None) => terminal.print(&format!("fleetd {ours}"))?,
     }
     Ok(Exit::Ok)
 }

@@ -1,6 +1,7 @@
 //! Waiting for a turn or a run: in pieces, so that a person sees how it goes; over a restart of the daemon; and until
 //! Ctrl-C, after which it goes on without us.
 
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -35,6 +36,25 @@ impl WaitArg {
     pub fn bound(&self) -> Option<Bound> {
         self.wait.map(|span| span.map_or(Bound::End, Bound::Span))
     }
+}
+
+/// Joins `--wait 5s` to `--wait=5s`: a bound may be left out, so that clap would take the word after it for the next
+/// argument, which sends a prompt with `5s` at its end. After `--` all words are left alone.
+pub fn join(words: Vec<OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::with_capacity(words.len());
+    let mut open = true;
+    for word in words {
+        open &= word != "--";
+        let is_time = |text: &str| Span::parse(text).is_ok() || text.parse::<f64>().is_ok();
+        match joined.last_mut() {
+            Some(last) if open && last == "--wait" && word.to_str().is_some_and(is_time) => {
+                last.push("=");
+                last.push(word);
+            }
+            _ => joined.push(word),
+        }
+    }
+    joined
 }
 
 /// How long a wait goes on.
@@ -172,5 +192,25 @@ impl Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_after_wait_belongs_to_it() {
+        let join = |words: &str| join(words.split(' ').map(OsString::from).collect()).join(" ".as_ref()).into_string();
+        for (words, joined) in [
+            ("send w x --wait 5s", "send w x --wait=5s"),
+            ("send w --wait 5 x", "send w --wait=5 x"),
+            ("send w --wait x 5s", "send w --wait x 5s"),
+            ("send w --wait=1s 5s", "send w --wait=1s 5s"),
+            ("send w -- --wait 5s", "send w -- --wait 5s"),
+            ("send w x --wait", "send w x --wait"),
+        ] {
+            assert_eq!(join(words).as_deref(), Ok(joined));
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! TOML, or not ours. What the values mean is checked in `check`.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -74,9 +75,26 @@ pub(super) fn read(source: Source<'_>) -> Result<Raw, ConfigError> {
                     None => refused.hint(format!("valid here: {}", valid.join(", "))),
                 }
             }
+            None if message.starts_with("invalid type: ") => wrong_type(source, &at, message),
             None => source.refuse(&at, message.lines().collect::<Vec<_>>().join("; ").replace('`', "'")),
         }
     })
+}
+
+/// Says in which setting a value of another kind stands, and how it is written.
+fn wrong_type(source: Source<'_>, at: &Range<usize>, message: &str) -> ConfigError {
+    let line = source.text.get(..at.start).and_then(|before| before.lines().last()).unwrap_or_default();
+    let setting = line.split_once('=').map_or("", |(name, _)| name.trim());
+    let says = message.lines().next().unwrap_or_default().replace('`', "'");
+    if setting.is_empty() {
+        return source.refuse(at, says);
+    }
+    let refused = source.refuse(at, format!("{setting}: {says}"));
+    match (setting, message.contains("expected a string")) {
+        ("listen", _) => refused.hint("write an address and a port in quotes, such as \"127.0.0.1:7717\""),
+        (_, true) => refused.hint(format!("write a text in quotes: {setting} = \"...\"")),
+        _ => refused,
+    }
 }
 
 /// Returns the field and the valid ones from serde's sentence: "unknown field `x`, expected one of `a`, `b`".

@@ -152,7 +152,12 @@ const WRONG: &[(&str, &str)] = &[
         "[endpoints.a]\nurl = \"https://a\"\nkey = \"s3cret\"",
         "/e/fleetd.toml:3: there is no setting 'key' | did you mean 'key_env'?",
     ),
-    ("listen = 7717", "/e/fleetd.toml:1: invalid type: integer '7717', expected a string"),
+    (
+        "listen = 7717",
+        "/e/fleetd.toml:1: listen: invalid type: integer '7717', expected a string | \
+         write an address and a port in quotes, such as \"127.0.0.1:7717\"",
+    ),
+    ("[limits]\nmax_workers = \"7\"", "/e/fleetd.toml:2: max_workers: invalid type: string \"7\", expected i64"),
     ("[endpoints.a]\nkey_env = \"A\"", "/e/fleetd.toml:1: missing field 'url'"),
     ("\nlisten = \"a", "/e/fleetd.toml:2: invalid basic string, expected '\"'"),
     ("auth = \"token\"\nauth = \"token\"", "/e/fleetd.toml:2: duplicate key"),

@@ -169,6 +169,8 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     stop.cancel();
     // The doors end by themselves within their grace; everything else has nothing left to tell.
     let _ = tokio::time::timeout(GRACE * 2, tasks.end_of("doors")).await;
+    let going_on = handle.fleet().workers().filter(|worker| worker.is_occupied()).count();
+    tracing::info!(turns_going_on = going_on, "ended");
     Ok(())
 }
 

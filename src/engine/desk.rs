@@ -24,7 +24,7 @@ use crate::fleet::rules::{self, Verb};
 use crate::fleet::run::Run;
 use crate::fleet::team::{Address, Routed};
 use crate::fleet::time::{Span, Time};
-use crate::fleet::turn::{Priority, Turn};
+use crate::fleet::turn::{Outcome, Priority, Turn};
 use crate::fleet::view::{Roster, TurnView, WorkerView, view_worker};
 
 /// The longest that one call waits; a caller that wants more asks again.
@@ -108,7 +108,11 @@ impl Handle {
             })?,
         };
         let events = self.journal.events(id).await.map_err(store)?;
-        Ok(Trace { turn: fleet.view_turn(&turn, self.now()), events })
+        let stderr = match turn.outcome {
+            None | Some(Outcome::Replied) => None,
+            Some(_) => self.journal.envelope(id).await.map_err(store)?.and_then(|envelope| envelope.stderr.clone()),
+        };
+        Ok(Trace { turn: fleet.view_turn(&turn, self.now()), events, stderr })
     }
 
     // === mail ===

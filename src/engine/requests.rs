@@ -203,6 +203,9 @@ pub struct Trace {
     pub turn: TurnView,
     /// What happened, oldest first.
     pub events: Vec<Event>,
+    /// The end of what the process wrote to stderr, of a turn that ended without a reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
 }
 
 /// Everything known of a run.

@@ -14,6 +14,9 @@ use super::time::{Span, Time};
 use super::turn::{Turn, TurnState};
 use super::worker::{Process, Worker};
 
+/// How many open turns a roster lists.
+const MOST_TURNS: usize = 100;
+
 /// How far back failures count as recent.
 const RECENT: Span = Span::minutes(10);
 
@@ -78,6 +81,30 @@ pub struct RoleView {
     pub load: RoleLoad,
 }
 
+/// One open turn in the roster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenTurn {
+    /// Its id.
+    pub turn: TurnId,
+    /// Where it stands.
+    pub state: TurnState,
+    /// What it is addressed to.
+    pub to: String,
+    /// Who sent it.
+    pub from: String,
+    /// The worker that has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<WorkerName>,
+    /// Why it is not going on, if it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
+    /// How many of the same sender's turns go first, while it is queued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<usize>,
+    /// Milliseconds since the present state began.
+    pub age_ms: u64,
+}
+
 /// Everybody.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Roster {
@@ -89,6 +116,9 @@ pub struct Roster {
     pub workers: Vec<WorkerView>,
     /// Turns that are not settled.
     pub open_turns: usize,
+    /// The first hundred of them: those that workers have, then those that wait, each by id.
+    #[serde(default)]
+    pub turns: Vec<OpenTurn>,
     /// Runs that have not ended.
     pub open_runs: usize,
     /// What waits for the leader and for the operator.
@@ -260,9 +290,27 @@ impl Fleet {
             roles: roles.collect(),
             workers,
             open_turns: self.turns.values().filter(|turn| !turn.state.is_settled()).count(),
+            turns: self.open_turns(now),
             open_runs: self.runs.values().filter(|run| run.outcome.is_none()).count(),
             mail,
         }
+    }
+
+    fn open_turns(&self, now: Time) -> Vec<OpenTurn> {
+        let in_flight = self.turns.values().filter(|turn| turn.state.is_in_flight());
+        let queued = self.turns.values().filter(|turn| turn.state == TurnState::Queued);
+        let shown = in_flight.chain(queued).take(MOST_TURNS).map(|turn| self.view_turn(turn, now));
+        let row = |view: TurnView| OpenTurn {
+            turn: view.turn.id,
+            state: view.turn.state,
+            to: view.turn.to.to_string(),
+            from: view.turn.sender.to_string(),
+            worker: view.turn.worker,
+            waits: view.waits,
+            ahead: view.ahead,
+            age_ms: view.age_ms,
+        };
+        shown.map(row).collect()
     }
 
     /// Returns a question as people are shown it.

@@ -51,7 +51,7 @@ pub(super) fn migrate(conn: &Connection, from: i64) -> rusqlite::Result<()> {
         tx.pragma_update(None, "application_id", APPLICATION)?;
         tx.pragma_update(None, "user_version", version)?;
         tx.commit()?;
-        tracing::info!(version, "the store has a new schema");
+        tracing::debug!(version, "the store has a new schema");
     }
     Ok(())
 }

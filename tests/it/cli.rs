@@ -35,6 +35,10 @@ fleet.recipe("ask", {}, function(job, run)
   return { answer = run:ask_leader("Red or blue?") }
 end)
 
+fleet.recipe("sink", {}, function(job, run)
+  error("nothing can come of this")
+end)
+
 fleet.recipe("half", {}, function(job, run)
   return run:partial({ found = 1 }, "one part is missing")
 end)
@@ -102,6 +106,8 @@ fn a_wrong_command_line_is_told_what_would_be_right() {
     told(&["run", "start", "shout", "--job", "{"], "the job is not JSON");
     told(&["run", "start", "shout", "--state", "x", "--job", "@nowhere.json", "--oops"], "--oops");
     told(&["status", "--url", "https://127.0.0.1:1"], "speaks no TLS");
+    told(&["status", "--url", "foo"], "write for example http://127.0.0.1:7717");
+    told(&["run", "shout"], "hint: start a recipe: fleetd run start shout");
     told(&["serve", "--listen", "here"], "--listen here");
     told(&["serve", "--charter", "nowhere"], "nowhere");
 }

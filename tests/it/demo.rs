@@ -174,6 +174,13 @@ fn what_is_no_directory_is_refused_by_name() {
 }
 
 #[test]
+fn nothing_to_show_is_no_demo() {
+    let output = planted().run(&["--top", "0"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--top"));
+}
+
+#[test]
 fn the_charters_that_we_ship_pass_their_own_tests() {
     for charter in ["charters/default", "charters/demo"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fleetd"));

@@ -158,7 +158,7 @@ fn wrong_input_is_told_what_was_wrong_and_what_would_be_right() {
             "/message",
             json!({"role": "w-upper", "prompt": ["x"]}),
             400,
-            "invalid: the field 'prompt' is sequence, wanted a string",
+            "invalid: the field 'prompt' is a list, wanted a string",
         ),
         (
             "/message",
@@ -196,12 +196,7 @@ fn wrong_input_is_told_what_was_wrong_and_what_would_be_right() {
         ),
         ("/v1/cancel", json!({"turn": "t999"}), 404, "unknown: there is no open turn t999"),
         ("/v1/reply", json!({"text": "blue"}), 400, "invalid: the reply names no question"),
-        (
-            "/v1/ack",
-            json!({"messages": "m1"}),
-            400,
-            "invalid: the field 'messages' is string \"m1\", wanted a sequence",
-        ),
+        ("/v1/ack", json!({"messages": "m1"}), 400, "invalid: the field 'messages' is the text \"m1\", wanted a list"),
     ] {
         let (got, answer) = door.post(path, &body);
         let text = said(&answer);

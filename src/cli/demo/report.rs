@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::verdict::{Finding, Missing, Receipt, Verdict};
 use super::walk::LeftOut;
-use crate::cli::look::{Look, one_line};
+use crate::cli::look::{Look, count, one_line};
 use crate::fleet::time::Span;
 
 /// So many receipts are shown one by one; the others are in `--json`.
@@ -77,10 +77,10 @@ impl Report {
     fn head(&self, page: &mut Page) {
         let turns = self.verdict.receipts.len();
         page.line(&format!(
-            "{} in {}, {} turns: {}",
+            "{} in {}, {}: {}",
             count(self.files, "file"),
             count(self.parts, "part"),
-            turns,
+            count(turns, "turn"),
             self.outcome
         ));
         if let Some(why) = &self.why {
@@ -122,7 +122,10 @@ impl Report {
                 unread => format!(", {unread} could not be read"),
             };
             let role = format!("w-{}", sum.kind);
-            page.line(&format!("  {role:<8} {:>6} files read {:>6} findings{unread}", sum.files, sum.found));
+            // Padded, so that the columns stand under each other.
+            let files = if sum.files == 1 { "file read " } else { "files read" };
+            let findings = if sum.found == 1 { "finding" } else { "findings" };
+            page.line(&format!("  {role:<8} {:>6} {files} {:>6} {findings}{unread}", sum.files, sum.found));
         }
     }
 
@@ -160,12 +163,12 @@ impl Report {
 
     fn clocks(&self, page: &mut Page) {
         let sum = self.verdict.sum_of_parts();
-        page.title(&format!(
-            "Wall clock {}, sum of the parts {}: {:.1} times as fast as one after the other",
-            seconds(self.wall),
-            seconds(sum),
-            sum.0 as f64 / self.wall.0.max(1) as f64
-        ));
+        let times = sum.0 as f64 / self.wall.0.max(1) as f64;
+        let meaning = match times {
+            times if times >= 1.05 => format!("{times:.1} times as fast as one after the other"),
+            _ => "with so little work, one after the other is as fast".to_owned(),
+        };
+        page.title(&format!("Wall clock {}, sum of the parts {}: {meaning}", seconds(self.wall), seconds(sum)));
     }
 }
 
@@ -214,15 +217,13 @@ impl Page {
 
     fn missing(&mut self, missing: &Missing) {
         let error = self.look.paint(Style::new().red(), &missing.error);
-        let mut line = format!("  {} part {}: {error}", missing.role, missing.part);
+        let turn = missing.turn.as_ref().map(|turn| format!(" [{turn}]")).unwrap_or_default();
+        let mut line = format!("  {} part {}{turn}: {error}", missing.role, missing.part);
         if let Some(why) = &missing.why {
             let _ = write!(line, ", {}", one_line(why, self.look.width, &self.look));
         }
         if missing.on_purpose {
             line.push_str(" (on purpose)");
-        }
-        if let Some(turn) = &missing.turn {
-            let _ = write!(line, " [{turn}]");
         }
         self.line(&line);
         let said = missing.stderr.as_deref().unwrap_or("").trim_end();
@@ -247,12 +248,6 @@ impl Page {
             seconds(receipt.work()),
         ));
     }
-}
-
-/// Returns `1 file` or `3 files`.
-fn count(number: usize, word: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {word}{plural}")
 }
 
 fn seconds(span: Span) -> String {
@@ -310,7 +305,7 @@ mod tests {
           w-size       40 files read     31 findings, 2 could not be read
 
         What is missing
-          w-flaky part 1: failed, exit 1 (on purpose) [t9]
+          w-flaky part 1 [t9]: failed, exit 1 (on purpose)
             flaky.sh: giving up on purpose
 
         Receipts
@@ -320,6 +315,19 @@ mod tests {
 
         Wall clock 1.00 s, sum of the parts 2.00 s: 2.0 times as fast as one after the other
         ");
+    }
+
+    #[test]
+    fn one_is_not_many_and_slower_is_not_faster() {
+        let mut small = report();
+        (small.files, small.parts, small.wall) = (1, 1, Span(4000));
+        small.verdict.receipts.truncate(1);
+        (small.verdict.sums[0].files, small.verdict.sums[0].found) = (1, 1);
+        let text = small.text(&plain(100));
+        for said in ["1 file in 1 part, 1 turn: ", " 1 file read ", " 1 finding,", "one after the other is as fast"] {
+            assert!(text.contains(said), "no {said:?} in\n{text}");
+        }
+        assert!(!text.contains("times as fast"), "{text}");
     }
 
     #[test]

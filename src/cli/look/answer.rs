@@ -20,11 +20,8 @@ pub fn envelope(envelope: &Envelope, look: &Look) -> String {
     if envelope.outcome != Outcome::Replied {
         let why = envelope.why.as_deref().unwrap_or(envelope.outcome.word());
         out = format!("{out}\n{}", lines("error", &format!("{} has no reply: {why}", envelope.turn), &[], look));
-        if let Some(stderr) = envelope.stderr.as_deref().filter(|text| !text.trim().is_empty()) {
-            out += "\nthe end of its stderr:";
-            for line in safe(stderr).lines() {
-                out += &format!("\n  {line}");
-            }
+        if let Some(stderr) = envelope.stderr.as_deref().and_then(|text| stderr_end(text, "")) {
+            out = format!("{out}\n{stderr}");
         }
     }
     if let Some(cut) = &envelope.truncated {
@@ -32,6 +29,25 @@ pub fn envelope(envelope: &Envelope, look: &Look) -> String {
         out = format!("{out}\n{}", wrap(&safe(&line), look.width, ""));
     }
     out
+}
+
+/// Draws the end of a process's stderr, if anything stands in it.
+pub fn stderr_end(text: &str, indent: &str) -> Option<String> {
+    if text.trim().is_empty() {
+        return None;
+    }
+    let lines: String = safe(text).lines().map(|line| format!("\n{indent}  {line}")).collect();
+    Some(format!("{indent}the end of its stderr:{lines}"))
+}
+
+/// Returns why a turn ended so, unless `ended` says that already.
+pub fn more_why(envelope: &Envelope) -> Option<&str> {
+    let said = match &envelope.exit {
+        Some(Exit::Code(code)) => format!("exit {code}"),
+        Some(Exit::Signal(signal)) => format!("signal {signal}"),
+        None => String::new(),
+    };
+    envelope.why.as_deref().filter(|why| *why != said)
 }
 
 /// Returns how a turn ended, in a few words.

@@ -67,7 +67,8 @@ pub fn report(report: &Report, dir: &Path, look: &Look) -> String {
             .join("\n");
     }
     let hash: String = report.hash.iter().flat_map(|hash| hash.chars().take(12)).collect();
-    let mut out = vec![format!("{} is {} ({hash})", dir.display(), look.state("ready").replace("ready", "good"))];
+    let mut out =
+        vec![format!("charter {} is {} ({hash})", dir.display(), look.state("ready").replace("ready", "good"))];
     let parts = [
         ("files", &report.files),
         ("profiles", &report.profiles),

@@ -1,7 +1,7 @@
 //! What waits in a mailbox, oldest first, each with its id for `ack`.
 //! Drawing a message shows it and no more: whether it counts as shown or collected is known only to the daemon.
 
-use super::answer::{ended, question};
+use super::answer::{ended, more_why, question, stderr_end};
 use super::{Look, safe, wrap};
 use crate::engine::requests::{Mail, MailItem};
 
@@ -24,16 +24,22 @@ fn one(item: &MailItem, whole: bool, look: &Look) -> String {
     if let Some(envelope) = &item.reply {
         let worker = envelope.from.worker.as_ref().map(|worker| format!("{}{worker}", look.dot())).unwrap_or_default();
         let mut out = format!("{id} {}{}{}{worker}{shown}", envelope.turn, look.dot(), ended(envelope, look));
-        if let Some(why) = &envelope.why {
+        if let Some(why) = more_why(envelope) {
             out = format!("{out}\n{}", wrap(&safe(why), look.width, "  why: "));
         }
-        return out + &text(&envelope.text, whole, look);
+        out += &text(&envelope.text, whole, look);
+        if !envelope.ok
+            && let Some(stderr) = envelope.stderr.as_deref().and_then(|text| stderr_end(text, "  "))
+        {
+            out = format!("{out}\n{stderr}");
+        }
+        return out;
     }
     if let Some(asked) = &item.question {
         return format!("{id} asks{shown}\n{}", question(asked, look));
     }
     if let Some(result) = &item.run {
-        let value = text(&super::run::value(&result.value), whole, look);
+        let value = text(&super::run::value_of(result).unwrap_or_default(), whole, look);
         return format!("{id} {}{shown}{value}", super::run::line(&result.run, None, look));
     }
     let notice = item.notice.as_deref().unwrap_or("something this version of fleetd does not know");
@@ -92,6 +98,23 @@ mod tests {
         m23 the charter was not taken: team.lua:3: no 'recpie'
         more wait: fleetd poll --after m23
         "#);
+    }
+
+    #[test]
+    fn a_failed_turn_says_why_once_and_shows_the_end_of_its_stderr() {
+        let reply = json!({
+            "turn": "t17", "from": {"worker": "w-local-1"}, "ok": false, "outcome": "failed", "why": "exit 3",
+            "exit": {"code": 3}, "text": "half", "stderr": "cannot open x\n",
+            "times": {"accepted": 1000, "settled": 2240}, "generation": 1
+        });
+        let messages = json!([{"message": "m20", "at": 2240, "shown": false, "reply": reply}]);
+        let mail: Mail = serde_json::from_value(json!({"messages": messages, "more": false})).expect("a mailbox");
+        insta::assert_snapshot!(draw(&mail, false, &plain(80)), @"
+        m20 t17 · failed (exit 3) in 1.2s · w-local-1
+          half
+          the end of its stderr:
+            cannot open x
+        ");
     }
 
     #[test]

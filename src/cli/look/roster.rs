@@ -2,9 +2,10 @@
 //! The counts come ready from the daemon and are never added up here from the rows of workers.
 
 use super::table::{Column, draw as table};
-use super::{Look, safe, wrap};
+use super::timeline::word;
+use super::{Look, count, safe, wrap};
 use crate::fleet::time::Span;
-use crate::fleet::view::{RoleView, Roster, WorkerView};
+use crate::fleet::view::{OpenTurn, RoleView, Roster, WorkerView};
 
 const ROLES: &[Column] = &[
     Column::new("ROLE", 9),
@@ -27,6 +28,19 @@ const WORKERS: &[Column] = &[
     Column::new("PID", 1).right(),
     Column::new("WHY", 7).bends(),
 ];
+
+const TURNS: &[Column] = &[
+    Column::new("TURN", 9),
+    Column::new("STATE", 8),
+    Column::new("FOR", 6).right(),
+    Column::new("TO", 7),
+    Column::new("FROM", 4),
+    Column::new("AHEAD", 3).right(),
+    Column::new("WORKER, OR WHY IT WAITS", 5).bends(),
+];
+
+/// How many open turns are drawn.
+const MOST_TURNS: usize = 20;
 
 /// Draws everybody.
 pub fn draw(roster: &Roster, look: &Look) -> String {
@@ -51,6 +65,39 @@ pub fn summary(roster: &Roster, look: &Look) -> String {
     let mut parts = vec![generation, count(roster.open_turns, "open turn"), count(roster.open_runs, "open run")];
     parts.extend(roster.mail.iter().filter(|(_, n)| **n > 0).map(|(who, n)| format!("{n} waiting for the {who}")));
     wrap(&parts.join(look.dot()), look.width, "")
+}
+
+/// Draws the open turns, if there are any.
+pub fn turns(roster: &Roster, look: &Look) -> Option<String> {
+    let shown: Vec<&OpenTurn> = roster.turns.iter().take(MOST_TURNS).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let rows: Vec<Vec<String>> = shown
+        .iter()
+        .map(|turn| {
+            let worker = turn.worker.as_ref().map(|worker| worker.to_string());
+            let because = match (worker, &turn.waits) {
+                (Some(worker), Some(waits)) => format!("{worker}: {waits}"),
+                (worker, waits) => worker.or_else(|| waits.clone()).unwrap_or_default(),
+            };
+            vec![
+                turn.turn.to_string(),
+                look.state(word(turn.state)),
+                Span(turn.age_ms).to_string(),
+                safe(&turn.to).into_owned(),
+                safe(&turn.from).into_owned(),
+                turn.ahead.map(|ahead| ahead.to_string()).unwrap_or_default(),
+                safe(&because).lines().next().unwrap_or_default().to_string(),
+            ]
+        })
+        .collect();
+    let mut out = table(look, TURNS, &rows);
+    let left = roster.open_turns.saturating_sub(shown.len());
+    if left > 0 {
+        out = format!("{out}\n{}", look.dim(&format!("and {left} more")));
+    }
+    Some(out)
 }
 
 /// Draws one worker in a line.
@@ -100,13 +147,6 @@ fn workers(workers: &[WorkerView], look: &Look) -> String {
         })
         .collect();
     table(look, WORKERS, &rows)
-}
-
-fn count(n: usize, what: &str) -> String {
-    match n {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    }
 }
 
 #[cfg(test)]
@@ -185,6 +225,28 @@ mod tests {
     #[test]
     fn the_summary_counts() {
         insta::assert_snapshot!(summary(&roster(), &plain(120)), @"charter generation 3 · 1 open turn · 2 open runs · 4 waiting for the operator");
+    }
+
+    #[test]
+    fn open_turns_say_who_has_them_or_why_they_wait() {
+        let rows = json!([
+            {"turn": "t17", "state": "working", "to": "w-local", "from": "leader", "worker": "w-local-1", "age_ms": 61_000},
+            {"turn": "t18", "state": "queued", "to": "w-local", "from": "run r3", "waits": "cap: 6 of 6 workers of 'w-local' are busy", "ahead": 2, "age_ms": 250}
+        ]);
+        let open = Roster { turns: serde_json::from_value(rows).expect("turns"), open_turns: 9, ..roster() };
+        insta::assert_snapshot!(turns_of(&open, 100), @"
+        TURN  STATE      FOR  TO       FROM    AHEAD  WORKER, OR WHY IT WAITS
+        t17   working  1m01s  w-local  leader         w-local-1
+        t18   queued   250ms  w-local  run r3      2  cap: 6 of 6 workers of 'w-local' are busy
+        and 7 more
+        ");
+        let widest = turns_of(&open, 60).lines().map(console::measure_text_width).max();
+        assert!(widest <= Some(60), "{widest:?}");
+        assert_eq!(turns(&Roster::default(), &plain(80)), None);
+    }
+
+    fn turns_of(roster: &Roster, width: usize) -> String {
+        turns(roster, &plain(width)).expect("open turns")
     }
 
     #[test]

@@ -7,8 +7,8 @@ use super::answer::question;
 use super::table::{Column, draw as table};
 use super::timeline::after;
 use super::{Look, one_line, safe, wrap};
-use crate::engine::requests::{Recipes, RunDetail};
-use crate::fleet::run::{Run, Step};
+use crate::engine::requests::{Recipes, RunDetail, RunResult};
+use crate::fleet::run::{Run, RunOutcome, Step};
 use crate::fleet::time::{Span, Time};
 
 const RUNS: &[Column] = &[
@@ -43,6 +43,16 @@ pub fn line(run: &Run, now: Option<Time>, look: &Look) -> String {
 /// Draws the value of a run as JSON.
 pub fn value(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// Draws the value of an ended run; one that came to nothing has none.
+pub fn value_of(result: &RunResult) -> Option<String> {
+    match result.run.outcome {
+        None => None,
+        Some(RunOutcome::Done) => Some(value(&result.value)),
+        Some(_) if result.value.is_null() => None,
+        Some(_) => Some(value(&result.value)),
+    }
 }
 
 /// Draws the newest runs.

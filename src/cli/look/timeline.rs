@@ -3,6 +3,7 @@
 
 use console::Style;
 
+use super::answer::stderr_end;
 use super::{Look, one_line, safe, wrap};
 use crate::engine::requests::Trace;
 use crate::fleet::time::{Span, Time};
@@ -32,6 +33,7 @@ pub fn draw(trace: &Trace, look: &Look) -> String {
         }
         out.push(wrap(&safe(&line), look.width, "  "));
     }
+    out.extend(trace.stderr.as_deref().and_then(|stderr| stderr_end(stderr, "  ")));
     for question in &turn.questions {
         out.push(format!("  answer: fleetd reply {question} TEXT"));
     }
@@ -50,7 +52,13 @@ fn marks(trace: &Trace) -> Vec<Mark> {
     let turn = &trace.turn.turn;
     let mut marks: Vec<Mark> = Vec::new();
     for stamp in &turn.receipt {
-        let note = stamp.note.clone().unwrap_or_default();
+        let mut note = stamp.note.clone().unwrap_or_default();
+        // Why it ended so stands above, with room for all of it.
+        if let (TurnState::Settled, Some(why)) = (stamp.state, &turn.why)
+            && let Some(outcome) = note.strip_suffix(why.as_str()).and_then(|rest| rest.strip_suffix(": "))
+        {
+            note = outcome.to_string();
+        }
         marks.push(Mark { at: stamp.at, state: Some(stamp.state), word: word(stamp.state), note });
     }
     for event in &trace.events {
@@ -187,6 +195,23 @@ mod tests {
           0ms ○ queued
           waits 4.2s: cap: 2 of 2 workers of
           'w-local' are busy; 3 ahead
+        ");
+    }
+
+    #[test]
+    fn a_failed_turn_says_why_once_and_shows_the_end_of_its_stderr() {
+        let failed = json!({
+            "outcome": "failed", "why": "exit 3", "stderr": "cannot open x\n", "events": [],
+            "receipt": [{"at": 1_000_000, "state": "queued"}, {"at": 1_000_040, "state": "settled", "note": "failed: exit 3"}]
+        });
+        insta::assert_snapshot!(draw(&trace(failed), &plain(80)), @"
+        t17 · failed in 40ms · operator → w-local (w-local-2)
+          prompt 2.0 KiB, kind bulk, charter generation 3
+          why: exit 3
+            0ms ● queued
+          +40ms ● settled  failed
+          the end of its stderr:
+            cannot open x
         ");
     }
 

@@ -43,11 +43,32 @@ pub(super) fn shape(whole: &str, path: &str, text: &str) -> Refusal {
         .find_map(|p| text.strip_prefix(p))
         .and_then(|t| t.split_once(", expected "));
     match got_wanted {
-        Some((got, wanted)) => {
-            let wanted = wanted.strip_prefix("struct ").map_or(wanted, |_| "a JSON object");
-            Refusal::invalid(format!("{place} is {got}, wanted {wanted}"))
-        }
+        Some((got, wanted)) => Refusal::invalid(format!("{place} is {}, wanted {}", found(got), asked(wanted))),
         None => Refusal::invalid(format!("{place} cannot be read: {text}")),
+    }
+}
+
+/// Serde's "integer `3`" in the words of JSON.
+fn found(got: &str) -> String {
+    let (kind, value) = got.split_once(' ').unwrap_or((got, ""));
+    match (kind, value.trim_start_matches("point ").trim_matches('`')) {
+        ("integer" | "floating", value) => format!("the number {value}"),
+        ("boolean", value) => value.to_owned(),
+        ("string", _) => format!("the text {value}"),
+        ("sequence", _) => "a list".to_owned(),
+        ("map", _) => "an object".to_owned(),
+        _ => got.to_owned(),
+    }
+}
+
+fn asked(wanted: &str) -> &str {
+    match wanted {
+        "a sequence" => "a list",
+        "a map" => "an object",
+        "a boolean" => "true or false",
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" => "a whole number",
+        wanted if wanted.starts_with("struct ") => "a JSON object",
+        wanted => wanted,
     }
 }
 
@@ -121,12 +142,12 @@ mod tests {
                 r#"{"promt": "x"}"#,
                 "there is no field 'promt'; did you mean 'prompt'?; valid: prompt, priority, deadline, inner; seen at line 1 column 8",
             ),
-            (r#"{"prompt": 5}"#, "the field 'prompt' is integer `5`, wanted a string; seen at line 1 column 12"),
+            (r#"{"prompt": 5}"#, "the field 'prompt' is the number 5, wanted a string; seen at line 1 column 12"),
             (r#"{"prompt": null}"#, "the field 'prompt' is null, wanted a string; seen at line 1 column 15"),
             ("{}", "the field 'prompt' is missing; seen at line 1 column 2"),
             (r#"{"prompt": "a", "prompt": "b"}"#, "the field 'prompt' is there twice; seen at line 1 column 24"),
             ("[1]", "the body is a list, wanted a JSON object"),
-            (r#""text""#, "the body is string \"text\", wanted a JSON object; seen at line 1 column 6"),
+            (r#""text""#, "the body is the text \"text\", wanted a JSON object; seen at line 1 column 6"),
             (
                 r#"{"prompt": "x", "priority": "high"}"#,
                 "there is no value 'high' for 'priority'; valid: now, normal; seen at line 1 column 34",
@@ -137,7 +158,7 @@ mod tests {
             ),
             (
                 r#"{"prompt": "x", "inner": [{"ids": [1, "2"]}]}"#,
-                "the field 'inner[0].ids[1]' is string \"2\", wanted u32; seen at line 1 column 41",
+                "the field 'inner[0].ids[1]' is the text \"2\", wanted a whole number; seen at line 1 column 41",
             ),
             (
                 r#"{"prompt": "x", "inner": [{"id": []}]}"#,

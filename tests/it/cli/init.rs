@@ -26,6 +26,13 @@ fn a_first_charter_is_written_once_and_passes() {
     assert!(said["kept"].as_array().unwrap().contains(&json!("team/charters/default/routes.lua")), "{said}");
     assert_eq!(std::fs::read_to_string(&mine).unwrap(), "-- mine\n");
 
+    let team = house.path().join("team/charters/default/team.lua");
+    std::fs::rename(&team, team.with_file_name("ours.lua")).unwrap();
+    let said = run(&["init", "team"]).ends(0);
+    assert!(said.out.contains("left out team/charters/default/team.lua: a charter is there already"), "{said:?}");
+    assert!(!team.exists(), "nothing is added to a charter");
+    std::fs::rename(team.with_file_name("ours.lua"), &team).unwrap();
+
     let mut check = house.fleetd(&["charter", "check"]);
     let said = Said::of(check.current_dir(house.path().join("team")).output().unwrap()).ends(0);
     assert!(said.out.contains("w-echo"), "{said:?}");

@@ -39,7 +39,10 @@ fn a_refusal_is_told_to_people_and_to_programs() {
     assert_eq!(said.out, "");
     let said = fleetd(&house, &["send", "w-uper", "x", "--json"]).ends(4);
     assert_eq!(said.json()["kind"], "unknown");
-    fleetd(&house, &["send", "w-upper", ""]).ends(4);
+    let said = fleetd(&house, &["send", "w-upper", ""]).ends(4);
+    assert!(said.err.contains("hint: say what is to be done"), "{said:?}");
+    let said = fleetd(&house, &["run", "show", "r999"]).ends(4);
+    assert!(said.err.contains("fleetd run list"), "{said:?}");
     fleetd_reads(&house, &["send", "w-upper", "-"], &"x".repeat((1 << 20) + 1)).ends(4);
     fleetd(&house, &["run", "start", "shuot"]).ends(4);
     fleetd(&house, &["run", "start", "shout", "--job", "{\"wrods\": []}"]).ends(4);
@@ -97,7 +100,10 @@ fn the_fleet_is_shown() {
     assert!(said.out.contains("shout") && said.out.contains("words: array of string"), "{said:?}");
     assert_eq!(fleetd(&house, &["recipes", "--json"]).ends(0).json()["generation"], 1);
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(fleetd(&house, &["version"]).ends(0).out, format!("fleetd {version}\n"));
+    assert_eq!(
+        fleetd(&house, &["version"]).ends(0).out,
+        format!("fleetd {version} (the daemon that runs is {version})\n")
+    );
     assert_eq!(fleetd(&house, &["version", "--json"]).ends(0).json(), json!({ "version": version, "daemon": version }));
 
     let said = fleetd(&house, &["charter", "route", "--kind", "loud", "Hey"]).ends(0);

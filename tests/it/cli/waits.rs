@@ -31,8 +31,10 @@ fn a_run_is_started_shown_and_waited_for() {
 
     let said = fleetd(&house, &["run", "start", "half", "--wait"]).ends(1);
     assert!(said.out.contains("\"found\": 1") && said.err.contains("one part is missing"), "{said:?}");
+    let said = fleetd(&house, &["run", "start", "sink", "--wait"]).ends(1);
+    assert_eq!(said.out, "", "what failed has no value");
     let said = fleetd(&house, &["run", "list"]).ends(0);
-    assert_eq!(said.out.lines().count(), 5, "{said:?}");
+    assert_eq!(said.out.lines().count(), 6, "{said:?}");
     assert_eq!(
         fleetd(&house, &["run", "list", "--limit", "2", "--json"]).ends(0).json()["runs"].as_array().unwrap().len(),
         2
@@ -60,13 +62,19 @@ fn a_question_ends_the_wait_and_its_answer_lets_the_run_go_on() {
 fn an_ended_wait_says_why_and_a_cancel_ends_the_turn() {
     let house = House::new(&[("team.lua", TEAM)]);
     let _daemon = house.start();
-    let said = fleetd(&house, &["send", "w-slow", "first", "--wait=200ms"]).ends(3);
+    let said = fleetd(&house, &["send", "w-slow", "first", "--wait", "200ms"]).ends(3);
     assert!(said.err.contains(" is still "), "{said:?}");
     let first = said.err.split_whitespace().next().unwrap().to_string();
     let said = fleetd(&house, &["send", "w-slow", "second", "--wait=200ms", "--json"]).ends(3);
     let pending = said.json();
     assert_eq!((&pending["pending"], &pending["state"]), (&json!("wait_over"), &json!("queued")));
     let second = pending["turn"].as_str().unwrap().to_string();
+
+    let said = fleetd(&house, &["status"]).ends(0);
+    for (turn, word) in [(&first, "w-slow-1"), (&second, "cap: 1 of 1")] {
+        let line = said.out.lines().find(|line| line.starts_with(&format!("{turn} ")));
+        assert!(line.is_some_and(|line| line.contains(word)), "{turn}: {said:?}");
+    }
 
     let said = fleetd(&house, &["trace", &second]).ends(0);
     assert!(said.out.contains("waits ") && said.out.contains("cap: 1 of 1"), "{said:?}");
@@ -84,6 +92,17 @@ fn an_ended_wait_says_why_and_a_cancel_ends_the_turn() {
         assert!(said.out.lines().any(|line| line.contains(word)), "{word}: {said:?}");
     }
     assert_eq!(fleetd(&house, &["trace", &first, "--json"]).ends(0).json()["outcome"], "replied");
+    let said = fleetd(&house, &["cancel", &first]).ends(4);
+    assert!(said.err.contains(&format!("{first} ended already: replied\nhint: how it ended")), "{said:?}");
+}
+
+#[test]
+fn a_reader_that_goes_away_hides_no_failure() {
+    let house = House::new(&[("team.lua", TEAM)]);
+    let _daemon = house.start();
+    let mut waiting = start(&house, &["send", "w-broken", "x"]);
+    drop(waiting.stdout.take());
+    Said::of(waiting.wait_with_output().unwrap()).ends(1);
 }
 
 #[test]
