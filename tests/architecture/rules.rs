@@ -34,6 +34,11 @@ const SPAWNS: &[&[&str]] = &[
 const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
     ("src/daemon", &[], "it owns every task: names it, supervises it, joins it at shutdown"),
     (
+        "src/charter/courier",
+        &["task::JoinSet", "JoinSet::new"],
+        "sends that wait for the rubrics; the courier owns them and ends with them",
+    ),
+    (
         "src/charter",
         &["thread::spawn", "thread::Builder"],
         "a generation's VM has a thread, which ends with its handle",
