@@ -126,7 +126,9 @@ impl Watch {
                 let Some(message) = journal.messages.get(id) else { return Ok(()) };
                 let acked = self.acked.contains(&(message.to, *id));
                 let old = self.shown.get(id).is_some_and(|at| *at + limits.key_ttl <= now);
-                if acked || old || matches!(message.about, About::Question(_)) {
+                // Nobody depends on a notice, so it goes by itself after the same time.
+                let notice = matches!(message.about, About::Notice(_)) && message.at + limits.key_ttl <= now;
+                if acked || old || notice || matches!(message.about, About::Question(_)) {
                     return Ok(());
                 }
                 broken("a reply waits until its ack", format!("{id} of {} about {:?}", message.to, message.about))
