@@ -2,6 +2,8 @@
 //!
 //! Every door uses these and adds nothing but its own wire form.
 
+mod texts;
+
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -11,20 +13,20 @@ use sha2::{Digest, Sha256};
 use super::handle::Handle;
 use super::ports::{CharterStatus, JournalError};
 use super::requests::{
-    Acked, Mail, MailItem, Pending, PendingKind, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, RunWaited,
-    SendRequest, SpawnRequest, Trace, Waited,
+    Acked, Mail, MailItem, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, RunWaited, SendRequest,
+    SpawnRequest, Trace, Waited,
 };
 use crate::fleet::caller::Caller;
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{Key, MessageId, RecipeName, RunId, TurnId, WorkerName};
 use crate::fleet::input::{Answer, Asked, Call, RunCall, SendCall};
-use crate::fleet::mail::{About, Message, Question};
+use crate::fleet::mail::Question;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{self, Verb};
 use crate::fleet::run::Run;
 use crate::fleet::team::{Address, Routed};
 use crate::fleet::time::{Span, Time};
-use crate::fleet::turn::{Outcome, Priority, Turn};
+use crate::fleet::turn::{Outcome, Priority};
 use crate::fleet::view::{Roster, TurnView, WorkerView, view_worker};
 
 /// The longest that one call waits; a caller that wants more asks again.
@@ -299,8 +301,6 @@ impl Handle {
         Ok(status)
     }
 
-    // === texts read back ===
-
     /// Returns whether the fleet knows this very call already.
     fn is_repeated(&self, caller: &Caller, key: Option<&(Key, String)>) -> bool {
         let known = |sender| matches!(self.fleet().used(sender, key), Ok(Some(_)));
@@ -310,98 +310,12 @@ impl Handle {
     fn until(&self, wait: Span) -> Time {
         self.now() + wait.min(LONGEST_WAIT)
     }
-
-    async fn envelope_of(&self, turn: &Turn, at_hand: Option<Arc<Envelope>>) -> Result<Arc<Envelope>, Refusal> {
-        match at_hand {
-            Some(envelope) => Ok(envelope),
-            None => self.journal.envelope(turn.id).await.map_err(store)?.ok_or_else(|| {
-                Refusal::new(
-                    RefusalKind::Internal,
-                    format!("turn {} is settled but its envelope is not stored", turn.id),
-                )
-            }),
-        }
-    }
-
-    async fn run_result(&self, run: &Run) -> Result<RunResult, Refusal> {
-        let value = match run.outcome {
-            Some(_) => self.journal.run_value(run.id).await.map_err(store)?.unwrap_or_default(),
-            None => Arc::new(Value::Null),
-        };
-        Ok(RunResult { run: run.clone(), value })
-    }
-
-    async fn mail_item(&self, message: &Message) -> Result<Option<MailItem>, Refusal> {
-        let fleet = self.fleet();
-        let mut item = MailItem {
-            message: message.id,
-            at: message.at,
-            shown: message.shown,
-            reply: None,
-            question: None,
-            run: None,
-            notice: None,
-        };
-        match &message.about {
-            About::Reply(turn) => item.reply = self.journal.envelope(*turn).await.map_err(store)?,
-            About::Question(id) => item.question = fleet.question(*id).map(|question| fleet.view_question(question)),
-            About::Run(id) => {
-                let run = match fleet.run(*id) {
-                    Some(run) => Some((**run).clone()),
-                    None => self.journal.run(*id).await.map_err(store)?,
-                };
-                item.run = match run {
-                    Some(run) => Some(self.run_result(&run).await?),
-                    None => None,
-                };
-            }
-            About::Notice(text) => item.notice = Some(text.clone()),
-        }
-        // A message that was collected while its text was read is no longer there to be shown.
-        let there = item.reply.is_some() || item.question.is_some() || item.run.is_some() || item.notice.is_some();
-        Ok(there.then_some(item))
-    }
-
-    fn pending_turn(&self, turn: &Turn, questions: &[Arc<Question>]) -> Pending {
-        let fleet = self.fleet();
-        Pending {
-            pending: pending_kind(questions),
-            turn: Some(turn.id),
-            run: None,
-            state: word_of(&turn.state),
-            waits: fleet.why_it_waits(turn, self.now()),
-            questions: questions.iter().map(|question| fleet.view_question(question)).collect(),
-        }
-    }
-
-    fn pending_run(&self, run: &Run, questions: &[Arc<Question>]) -> Pending {
-        let fleet = self.fleet();
-        Pending {
-            pending: pending_kind(questions),
-            turn: None,
-            run: Some(run.id),
-            state: "running".into(),
-            waits: Some(format!("{} of {} turns settled", run.settled, run.sent)),
-            questions: questions.iter().map(|question| fleet.view_question(question)).collect(),
-        }
-    }
 }
 
 fn size_of_item(item: &MailItem) -> usize {
     let reply = item.reply.as_ref().map_or(0, |envelope| envelope.text.len());
     let run = item.run.as_ref().map_or(0, |run| run.value.to_string().len());
     reply + run
-}
-
-fn pending_kind(questions: &[Arc<Question>]) -> PendingKind {
-    match questions {
-        [] => PendingKind::WaitOver,
-        _ => PendingKind::Question,
-    }
-}
-
-fn word_of(state: &impl Serialize) -> String {
-    serde_json::to_value(state).ok().and_then(|word| word.as_str().map(String::from)).unwrap_or_default()
 }
 
 /// Returns a key with the hash of what it came with, so that the same key with another body is noticed.
@@ -418,7 +332,7 @@ fn keyed(key: &Option<Key>, verb: &str, body: &impl Serialize) -> Result<Option<
     Ok(Some((key.clone(), hex)))
 }
 
-fn store(error: JournalError) -> Refusal {
+pub(super) fn store(error: JournalError) -> Refusal {
     Refusal::new(RefusalKind::Unavailable, format!("the store could not be read: {error}"))
 }
 
