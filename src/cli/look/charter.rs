@@ -150,7 +150,7 @@ mod tests {
     fn a_check_says_that_it_ran_no_tests() {
         let checked = Report { ok: true, tests: vec!["bulk goes local".into()], ..Report::default() };
         insta::assert_snapshot!(report(&checked, Path::new("charters/default"), &plain(80)), @"
-        charters/default is good ()
+        charter charters/default is good ()
           tests     bulk goes local
           the tests were not run: fleetd charter test runs them
         ");
