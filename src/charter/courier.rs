@@ -87,13 +87,31 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
 }
 
 async fn start(inner: &Arc<Inner>, homes: &mut HashMap<RunId, (Arc<Run>, Arc<Loaded>)>, run: Arc<Run>) {
-    match prepare(inner, homes, &run).await {
-        Ok((home, job, finished)) => {
-            homes.insert(run.id, (Arc::clone(&run), Arc::clone(&home)));
-            home.give(Job::Start { run, job, finished });
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match prepare(inner, homes, &run).await {
+            Ok((home, job, finished)) => {
+                homes.insert(run.id, (Arc::clone(&run), Arc::clone(&home)));
+                return home.give(Job::Start { run, job, finished });
+            }
+            // While the store cannot be read no other run could start either, so the road may rest. A row that is
+            // broken for good ends in the run's failure, after some eight seconds.
+            Err(Unprepared::Unreadable(why)) if pause <= LONGEST_PAUSE => {
+                tracing::warn!(run = %run.id, error = %why, "the run waits for the store");
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            Err(Unprepared::Unreadable(why) | Unprepared::Impossible(why)) => return fail(inner, run.id, why),
         }
-        Err(why) => fail(inner, run.id, why),
     }
+}
+
+/// Why a run cannot go on now.
+pub(super) enum Unprepared {
+    /// The store did not answer, which may pass.
+    Unreadable(String),
+    /// What it needs is not there or does not load.
+    Impossible(String),
 }
 
 fn fail(inner: &Inner, run: RunId, why: String) {
@@ -108,8 +126,9 @@ async fn prepare(
     inner: &Arc<Inner>,
     homes: &HashMap<RunId, (Arc<Run>, Arc<Loaded>)>,
     run: &Run,
-) -> Result<Prepared, String> {
-    let unreadable = |error: JournalError| format!("the journal of {} cannot be read: {error}", run.id);
+) -> Result<Prepared, Unprepared> {
+    let unreadable =
+        |error: JournalError| Unprepared::Unreadable(format!("the journal of {} cannot be read: {error}", run.id));
     let hash = &run.generation.hash;
     let known = homes.values().map(|(_, home)| home).find(|home| home.sources.hash() == hash && !home.is_abandoned());
     let home = match inner.current() {
@@ -120,7 +139,7 @@ async fn prepare(
         },
     };
     let job = inner.journal.job(run.id).await.map_err(unreadable)?;
-    let job = job.ok_or_else(|| format!("the job of {} is not in the journal", run.id))?;
+    let job = job.ok_or_else(|| Unprepared::Impossible(format!("the job of {} is not in the journal", run.id)))?;
     let finished = inner.journal.finished_steps(run.id).await.map_err(unreadable)?;
     Ok((home, job, finished))
 }

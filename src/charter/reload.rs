@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::courier::Order;
+use super::courier::{Order, Unprepared};
 use super::error::{CharterError, CharterErrors};
 use super::sources::Sources;
 use super::vm::Loaded;
@@ -127,19 +127,22 @@ impl Inner {
     }
 
     /// Builds a VM from sources that were kept, for runs that began under them.
-    pub(super) async fn rebuild(&self, generation: &Generation) -> Result<Arc<Loaded>, String> {
+    pub(super) async fn rebuild(&self, generation: &Generation) -> Result<Arc<Loaded>, Unprepared> {
         let number = generation.number;
+        let impossible = |why: String| Unprepared::Impossible(format!("the charter of generation {number} {why}"));
         let kept = self
             .journal
             .sources(generation.hash.clone())
             .await
-            .map_err(|error| format!("the charter of generation {number} cannot be read: {error}"))?
-            .ok_or_else(|| format!("the charter of generation {number} is not in the journal any more"))?;
-        let sources = Arc::new(Sources::from_text(&kept)?);
+            .map_err(|error| {
+                Unprepared::Unreadable(format!("the charter of generation {number} cannot be read: {error}"))
+            })?
+            .ok_or_else(|| impossible("is not in the journal any more".into()))?;
+        let sources = Arc::new(Sources::from_text(&kept).map_err(Unprepared::Impossible)?);
         Loaded::build(sources, generation.clone(), false, self.inputs.clone())
             .await
             .map(|loaded| self.watched(loaded))
-            .map_err(|errors| format!("the charter of generation {number} does not load any more: {errors}"))
+            .map_err(|errors| impossible(format!("does not load any more: {errors}")))
     }
 
     /// Gives up a stuck generation and lets its runs go on elsewhere, without the one whose code hangs; gives the

@@ -111,7 +111,7 @@ pub fn machine_paths(tree: &Tree, here: &[String]) -> Vec<Fault> {
     faults
 }
 
-/// Tells whether the path stands in the line as a path of its own (`a/work/b` is none).
+/// Tells whether the path stands in the line as a path of its own (`a/home/b` is none).
 fn has_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         let before = line[..at].chars().next_back();

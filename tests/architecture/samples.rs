@@ -166,7 +166,7 @@ const GOOD: &[(&str, &str)] = &[
     (".github/workflows/ci.yml", "steps:\n  - uses: actions/checkout@v4\n  - run: .ci/run\n"),
     (".ci/run", "set -euo pipefail\ncargo fmt --check\ncargo clippy --all-targets -- -D warnings\ntests/run\n"),
     ("docs/ARCHITECTURE.md", "`fleet/` `config/` `engine/` `store/` `daemon/` `cli/`"),
-    ("docs/decisions.md", "`serde` reads; a/work/tree is no machine's path"),
+    ("docs/decisions.md", "`serde` reads; a/tmp/tree is no machine's path"),
     ("src/lib.rs", "pub mod fleet; pub mod config;\npub mod engine;\npub mod store;\npub mod daemon;\npub mod cli;"),
     ("src/main.rs", "fn main() { println!(\"{}\", fleetd::cli::run()); }"),
     (

@@ -177,6 +177,17 @@ async fn a_bad_save_changes_nothing_and_a_good_one_decides_the_next_task() {
 }
 
 #[tokio::test]
+async fn a_run_waits_for_a_store_that_cannot_be_read_for_a_moment() {
+    let (_dir, mut house) = house().await;
+    house.team().await;
+    house.journal.0.lock().unwrap().unreadable = 2;
+    house.start(1, "shout", json!({"parts": ["x"]}));
+    let end = house.finish(loud).await;
+    assert_eq!((end.outcome, &end.value["texts"]), (RunOutcome::Done, &json!(["X"])), "{:?}", end.why);
+    assert_eq!(house.journal.0.lock().unwrap().unreadable, 0);
+}
+
+#[tokio::test]
 async fn a_run_goes_on_with_the_files_it_began_with() {
     let (dir, mut house) = house().await;
     house.team().await;

@@ -25,6 +25,8 @@ use tokio::task::JoinSet;
 pub struct Memory {
     jobs: HashMap<RunId, Arc<Value>>,
     sources: HashMap<String, Arc<str>>,
+    /// How many reads of a job fail before one succeeds.
+    pub unreadable: u32,
     pub finished: HashMap<RunId, Vec<FinishedStep>>,
 }
 
@@ -59,7 +61,12 @@ impl Journal for FakeJournal {
         now(Vec::new())
     }
     fn job(&self, run: RunId) -> Boxed<Result<Option<Arc<Value>>, JournalError>> {
-        now(self.0.lock().unwrap().jobs.get(&run).cloned())
+        let mut memory = self.0.lock().unwrap();
+        if memory.unreadable > 0 {
+            memory.unreadable -= 1;
+            return Box::pin(std::future::ready(Err(JournalError::Failed("the disk does not answer".into()))));
+        }
+        now(memory.jobs.get(&run).cloned())
     }
     fn run_value(&self, _: RunId) -> Boxed<Result<Option<Arc<Value>>, JournalError>> {
         now(None)
