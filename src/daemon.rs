@@ -6,6 +6,7 @@ mod clock;
 mod couriers;
 mod embedded;
 mod limits;
+mod seat;
 mod serve;
 mod settings;
 mod signals;

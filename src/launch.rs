@@ -4,9 +4,12 @@
 //! speak (`turn_dir`), and what both need to know of processes. No rule about turns may come in here: this
 //! room reports what happened, the fleet decides what it means.
 
+mod ended;
 pub mod env;
 pub mod exec;
 pub mod pane_exec;
 pub mod plan;
 pub mod process;
 pub mod turn_dir;
+
+pub use ended::ended;

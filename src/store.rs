@@ -23,7 +23,7 @@ pub use self::state_dir::{Holder, StateDir};
 
 use self::reader::Readers;
 use self::writer::{Write, Writer};
-use crate::engine::ports::{Boxed, Journal, JournalError};
+use crate::engine::ports::{Boxed, Journal, JournalError, Sessions};
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{RunId, TurnId};
 use crate::fleet::record::{Event, Record, Saved};
@@ -134,5 +134,16 @@ impl Journal for Store {
 
     fn prune(&self, before: Time) -> Boxed<Result<u64, JournalError>> {
         self.writer.prune(before)
+    }
+}
+
+impl Sessions for Store {
+    fn session(&self, id: String) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
+        let sql = "SELECT row FROM sessions WHERE id = ?1";
+        self.readers.ask("read a session", move |db| queries::text(db, sql, id))
+    }
+
+    fn save_session(&self, id: String, at: Time, row: Option<Arc<str>>) -> Boxed<Result<(), JournalError>> {
+        self.writer.write(Write::Session(id, at, row))
     }
 }

@@ -108,6 +108,8 @@ fn the_schedules_reach_everything() {
         "death before an act",
         "failed commit",
         "question",
+        "own reply",
+        "seat",
         "parked",
         "key expired",
         "shown reply expired",

@@ -30,7 +30,9 @@ pub struct Terminal {
 impl Terminal {
     /// Returns a client for the daemon, if one is there.
     pub fn client(&self) -> Result<Client, Failure> {
-        Ok(Client::new(Place::find(self.url.as_deref(), self.state.as_deref())?))
+        // A worker is told where its own fleet is; whoever names another one means that.
+        let fleet = std::env::var_os("FLEET_STATE").map(PathBuf::from);
+        Ok(Client::new(Place::find(self.url.as_deref(), self.state.as_deref().or(fleet.as_deref()))?))
     }
 
     /// Prints what was asked for.

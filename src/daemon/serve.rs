@@ -142,6 +142,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     tasks.spawn("charter-inputs", charter_tasks.up);
     tasks.spawn("charter-watch", charter_tasks.watch);
     tasks.spawn("charter-watchdog", charter_tasks.watchdog);
+    tasks.spawn("seat", super::seat::keep(handle.clone()));
     tasks.spawn("prune", super::couriers::prune(handle.clone(), settings.retention, PRUNE));
 
     // Nobody is answered before the fleet goes by the charter that is in force.

@@ -2,6 +2,8 @@
 //!
 //! Every door uses these and adds nothing but its own wire form.
 
+mod inside;
+mod seat;
 mod texts;
 
 use std::sync::Arc;
@@ -13,13 +15,13 @@ use sha2::{Digest, Sha256};
 use super::handle::Handle;
 use super::ports::{CharterStatus, JournalError};
 use super::requests::{
-    Acked, Mail, MailItem, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, RunWaited, SendRequest,
+    Acked, Mail, MailItem, Origin, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, RunWaited, SendRequest,
     SpawnRequest, Trace, Waited,
 };
 use crate::fleet::caller::Caller;
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{Key, MessageId, RecipeName, RunId, TurnId, WorkerName};
-use crate::fleet::input::{Answer, Asked, Call, RunCall, SendCall};
+use crate::fleet::input::{Answer, Asked, Call, Keyed, RunCall, SendCall};
 use crate::fleet::mail::Question;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{self, Verb};
@@ -42,7 +44,7 @@ impl Handle {
     // === turns ===
 
     /// Stores a message and answers at once with where it stands.
-    pub async fn send(&self, caller: &Caller, request: SendRequest) -> Result<TurnView, Refusal> {
+    pub async fn send(&self, caller: &Caller, request: SendRequest, origin: &Origin) -> Result<TurnView, Refusal> {
         rules::check(caller, Verb::Send)?;
         let to = match (&request.to, &request.role) {
             (Some(to), None) | (None, Some(to)) => to.clone(),
@@ -52,8 +54,8 @@ impl Handle {
                     .hint("give 'role' (any worker of it) or 'to' (a role, a worker, or \"auto\" for the rubrics)"));
             }
         };
-        let key =
-            keyed(&request.key, "send", &SendRequest { wait: None, deadline: None, key: None, ..request.clone() })?;
+        let body = SendRequest { wait: None, deadline: None, key: None, ..request.clone() };
+        let key = keyed(&request.key, origin, "send", &body)?;
         let urgent = request.priority == Priority::Now;
         // A repeated call gets its turn, whether the name it once went to still exists or not.
         let (to, because) = match self.is_repeated(caller, key.as_ref()) {
@@ -178,8 +180,8 @@ impl Handle {
     // === workers ===
 
     /// Starts a worker and waits until it is ready.
-    pub async fn spawn(&self, caller: &Caller, request: SpawnRequest) -> Result<WorkerView, Refusal> {
-        let key = keyed(&request.key, "spawn", &SpawnRequest { key: None, ..request.clone() })?;
+    pub async fn spawn(&self, caller: &Caller, request: SpawnRequest, origin: &Origin) -> Result<WorkerView, Refusal> {
+        let key = keyed(&request.key, origin, "spawn", &SpawnRequest { key: None, ..request.clone() })?;
         let call = Call::Spawn { role: request.role.into(), profile: request.profile.map(Into::into), key };
         self.worker_call(caller, call).await
     }
@@ -205,9 +207,10 @@ impl Handle {
     // === runs ===
 
     /// Stores a run and starts it.
-    pub async fn start_run(&self, caller: &Caller, request: RunRequest) -> Result<Arc<Run>, Refusal> {
+    pub async fn start_run(&self, caller: &Caller, request: RunRequest, origin: &Origin) -> Result<Arc<Run>, Refusal> {
         rules::check(caller, Verb::Run)?;
-        let key = keyed(&request.key, "run", &RunRequest { wait: None, deadline: None, key: None, ..request.clone() })?;
+        let body = RunRequest { wait: None, deadline: None, key: None, ..request.clone() };
+        let key = keyed(&request.key, origin, "run", &body)?;
         let recipe: RecipeName = request.recipe.as_str().into();
         let job = match request.job {
             Value::Null => Value::Object(serde_json::Map::new()),
@@ -302,12 +305,12 @@ impl Handle {
     }
 
     /// Returns whether the fleet knows this very call already.
-    fn is_repeated(&self, caller: &Caller, key: Option<&(Key, String)>) -> bool {
+    fn is_repeated(&self, caller: &Caller, key: Option<&Keyed>) -> bool {
         let known = |sender| matches!(self.fleet().used(sender, key), Ok(Some(_)));
         caller.sender().is_some_and(known)
     }
 
-    fn until(&self, wait: Span) -> Time {
+    pub(super) fn until(&self, wait: Span) -> Time {
         self.now() + wait.min(LONGEST_WAIT)
     }
 }
@@ -318,18 +321,21 @@ fn size_of_item(item: &MailItem) -> usize {
     reply + run
 }
 
-/// Returns a key with the hash of what it came with, so that the same key with another body is noticed.
-fn keyed(key: &Option<Key>, verb: &str, body: &impl Serialize) -> Result<Option<(Key, String)>, Refusal> {
-    let Some(key) = key else { return Ok(None) };
-    let length = key.as_str().len();
-    if !(1..=200).contains(&length) {
-        return Err(Refusal::invalid(format!("the key has {length} bytes; give 1 to 200")));
+/// Returns the key of a call, its own or its origin's, with the hash of what it came with, so that the same key with
+/// another body is noticed.
+fn keyed(key: &Option<Key>, origin: &Origin, verb: &str, body: &impl Serialize) -> Result<Option<Keyed>, Refusal> {
+    if let Some(key) = key {
+        let length = key.as_str().len();
+        if !(1..=200).contains(&length) {
+            return Err(Refusal::invalid(format!("the key has {length} bytes; give 1 to 200")));
+        }
     }
+    let Some(key) = key.as_ref().or(origin.key.as_ref()).or(origin.request.as_ref()) else { return Ok(None) };
     let mut hash = Sha256::new();
     hash.update(verb);
     hash.update(serde_json::to_vec(body).unwrap_or_default());
-    let hex = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Some((key.clone(), hex)))
+    let body = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Some(Keyed { key: key.clone(), body, request: origin.request.clone() }))
 }
 
 pub(super) fn store(error: JournalError) -> Refusal {
@@ -349,6 +355,8 @@ fn unexpected(answer: &Answer) -> Refusal {
         Answer::Answered(_) => "answered",
         Answer::Unanswered(_) => "unanswered",
         Answer::Worker(_) => "worker",
+        Answer::Noted { .. } => "noted",
+        Answer::Seat(_) => "seat",
     };
     Refusal::new(
         RefusalKind::Internal,

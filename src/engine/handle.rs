@@ -145,7 +145,7 @@ impl Handle {
         self.input(Input::Drain).await;
     }
 
-    async fn input(&self, input: Input) {
+    pub(super) async fn input(&self, input: Input) {
         // A closed engine means that the daemon is going down: what is lost here is found again at the next start.
         let _ = self.inbox.send(Message::Input(input)).await;
     }
@@ -246,6 +246,7 @@ impl Drop for Leaving<'_> {
 fn bound_of(call: &Call) -> Option<Time> {
     match call {
         Call::WaitTurn { until, .. } | Call::WaitRun { until, .. } | Call::Ask { until, .. } => Some(*until),
+        Call::Resume { until, .. } => Some(*until),
         Call::Poll { until, .. } => *until,
         // A worker comes up within its launcher's ready_timeout, which is minutes at most.
         Call::Spawn { .. } => None,

@@ -56,6 +56,15 @@ pub trait Journal: Send + Sync + 'static {
     fn prune(&self, before: Time) -> Boxed<Result<u64, JournalError>>;
 }
 
+/// Where the sessions of clients are kept, so that a restart of the daemon is a pause for them and no end. What a
+/// session's row says is the door's matter.
+pub trait Sessions: Send + Sync + 'static {
+    /// Returns the row of a session.
+    fn session(&self, id: String) -> Boxed<Result<Option<Arc<str>>, JournalError>>;
+    /// Stores the row of a session, or drops it; `at` is when it was last used, by which old ones are dropped.
+    fn save_session(&self, id: String, at: Time, row: Option<Arc<str>>) -> Boxed<Result<(), JournalError>>;
+}
+
 /// Why the store did not do something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {

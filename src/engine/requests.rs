@@ -13,7 +13,8 @@ use crate::fleet::run::{Run, Step};
 use crate::fleet::team::RecipeSpec;
 use crate::fleet::time::{Span, Time};
 use crate::fleet::turn::Priority;
-use crate::fleet::view::{QuestionView, TurnView};
+use crate::fleet::view::{QuestionView, TurnView, WorkerView};
+use crate::fleet::worker::Process;
 
 /// A message to a worker, a role or the rubrics. `to` and `role` are two words for the same; exactly one is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -76,7 +77,7 @@ pub enum Waited {
 /// An open turn or run, and why the wait for it ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
-    /// `question` or `wait_over`.
+    /// `accepted`, `question` or `wait_over`.
     pub pending: PendingKind,
     /// The turn, for a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,6 +99,8 @@ pub struct Pending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PendingKind {
+    /// It is stored; nobody waited for it.
+    Accepted,
     /// It asks something.
     Question,
     /// The bound of the wait was reached.
@@ -228,4 +231,88 @@ pub struct Recipes {
     pub generation: u64,
     /// By name.
     pub recipes: Vec<RecipeSpec>,
+}
+
+/// By which request a call came, of a client that names its requests.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Origin {
+    /// The idempotency key where the request brings none of its own.
+    pub key: Option<Key>,
+    /// The request of a session: a second key, under which a client that was cut off finds what it began.
+    pub request: Option<Key>,
+}
+
+/// A question of a worker inside its turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskRequest {
+    /// What is asked. The same text in the same turn is the same question.
+    pub text: String,
+    /// The turn; the one that the worker has if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// How long to wait for the answer; 10 minutes unless told otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Span>,
+}
+
+/// A question and its answer, if there is one yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The question.
+    pub question: QuestionId,
+    /// The turn in which it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// The answer; absent when the wait was over first. Asking the same again waits on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Arc<str>>,
+}
+
+/// What became of a worker's reply: it is kept, and is the reply's text when the turn ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Noted {
+    /// The turn.
+    pub turn: TurnId,
+    /// The length of what is kept.
+    pub bytes: usize,
+    /// True when it took the place of an earlier reply.
+    pub replaced: bool,
+}
+
+/// Who sits in the seat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeatView {
+    /// Whether anybody does.
+    pub taken: bool,
+    /// Who, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The process, if it is one of this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// Since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
+    /// When it is free again unless it is used before; only for a seat held by a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    /// Milliseconds since it was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_ms: Option<u64>,
+}
+
+/// What a request that was cut off came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resumed {
+    /// Its turn ended.
+    Settled(Arc<Envelope>),
+    /// Its run ended.
+    Ended(Box<RunResult>),
+    /// Its turn or run is open.
+    Open(Pending),
+    /// Its worker.
+    Worker(Box<WorkerView>),
+    /// Its question.
+    Asked(Asked),
 }

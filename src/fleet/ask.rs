@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::caller::Sender;
-use super::ids::{MessageId, QuestionId, RunId, StepPath, Ticket, TurnId, WorkerName};
+use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Asked};
 use super::mail::{About, Asker, Question};
 use super::refusal::{Refusal, RefusalKind};
@@ -25,11 +25,11 @@ impl Fleet {
         cx: &mut Cx,
         ticket: Ticket,
         name: &WorkerName,
-        turn: TurnId,
+        (turn, request): (Option<TurnId>, Option<Key>),
         text: Arc<str>,
         until: Time,
     ) {
-        let question = match self.open_question(cx, name, turn, text) {
+        let question = match self.open_question(cx, name, turn, request, text) {
             Ok(question) => question,
             Err(refusal) => return cx.answer(ticket, Err(refusal)),
         };
@@ -43,17 +43,20 @@ impl Fleet {
         &mut self,
         cx: &mut Cx,
         name: &WorkerName,
-        id: TurnId,
+        turn: Option<TurnId>,
+        request: Option<Key>,
         text: Arc<str>,
     ) -> Result<Arc<Question>, Refusal> {
         self.check_text("question", &text)?;
-        let turn = self.turns.get(&id).filter(|turn| turn.worker.as_ref() == Some(name)).cloned();
-        let Some(turn) = turn.filter(|turn| turn.state.is_in_flight()) else {
-            return Err(Refusal::new(RefusalKind::Conflict, format!("worker {name} has no turn {id} under way")));
-        };
+        let turn = self.turn_of_worker(name, turn)?;
+        let id = turn.id;
         let of_turn = |question: &&Arc<Question>| question.asker == Asker::Turn(id);
-        if let Some(known) = self.questions.values().filter(of_turn).find(|question| question.text == text) {
-            return Ok(known.clone());
+        if let Some(known) = self.questions.values().filter(of_turn).find(|question| question.text == text).cloned() {
+            if request.is_none() || known.request == request {
+                return Ok(known);
+            }
+            // Asked again by another request: that is where a broken connection finds its question from now on.
+            return Ok(self.put_question(cx, Question { request, ..(*known).clone() }));
         }
         if self.questions.values().filter(of_turn).count() >= MOST_QUESTIONS {
             let message = format!("turn {id} has asked {MOST_QUESTIONS} questions, which is the most");
@@ -65,7 +68,7 @@ impl Fleet {
         };
         // Who asks inside a turn has its text: that is a proof as good as the launcher's.
         self.seen_taken(cx, name, id, None);
-        let question = self.put_new_question(cx, Asker::Turn(id), to, text);
+        let question = self.put_new_question(cx, Asker::Turn(id), to, text, request);
         let Some(turn) = self.turns.get(&id) else { return Ok(question) };
         let mut turn = (**turn).clone();
         turn.questions.push(question.id);
@@ -88,13 +91,20 @@ impl Fleet {
         text: Arc<str>,
     ) -> Option<QuestionId> {
         let to = self.runs.get(&run)?.owner;
-        let question = self.put_new_question(cx, Asker::Step { run, path: path.clone() }, to, text);
+        let question = self.put_new_question(cx, Asker::Step { run, path: path.clone() }, to, text, None);
         Some(question.id)
     }
 
-    fn put_new_question(&mut self, cx: &mut Cx, asker: Asker, to: Sender, text: Arc<str>) -> Arc<Question> {
+    fn put_new_question(
+        &mut self,
+        cx: &mut Cx,
+        asker: Asker,
+        to: Sender,
+        text: Arc<str>,
+        request: Option<Key>,
+    ) -> Arc<Question> {
         let id = QuestionId(self.fresh());
-        let question = Question { id, asker, to, text, at: cx.now, answer: None, message: MessageId(0) };
+        let question = Question { id, asker, to, text, at: cx.now, answer: None, message: MessageId(0), request };
         self.put_question(cx, question.clone());
         let message = self.post(cx, to, About::Question(id));
         self.put_question(cx, Question { message, ..question })

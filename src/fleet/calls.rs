@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::caller::{Caller, Sender};
 use super::envelope::Finish;
-use super::ids::{Key, ProfileName, RoleName, RunId, Ticket, TurnId, WorkerName};
-use super::input::{Answer, Call, RunCall, SendCall};
+use super::ids::{ProfileName, RoleName, RunId, Ticket, TurnId, WorkerName};
+use super::input::{Answer, Call, Keyed, RunCall, SendCall};
 use super::keys::key_conflict;
 use super::record::{Event, Made, Record};
 use super::refusal::{Refusal, RefusalKind};
@@ -33,6 +33,9 @@ impl Call {
             Call::Stop { .. } => Verb::Stop,
             Call::StartRun(_) => Verb::Run,
             Call::Ask { .. } => Verb::Ask,
+            Call::Reply { .. } => Verb::Reply,
+            Call::TakeSeat(_) | Call::Resume { .. } => Verb::Whoami,
+            Call::ReleaseSeat => Verb::Release,
         }
     }
 }
@@ -43,12 +46,19 @@ impl Fleet {
             return cx.answer(ticket, Err(refusal));
         }
         let answer = match (call, caller) {
-            (Call::Ask { turn, text, until }, Caller::Worker { name, .. }) => {
-                return self.ask(cx, ticket, name, turn, text, until);
+            (Call::Ask { turn, text, until, request }, Caller::Worker { name, .. }) => {
+                return self.ask(cx, ticket, name, (turn, request), text, until);
             }
+            (Call::Reply { turn, text }, Caller::Worker { name, .. }) => Some(self.reply(cx, name, turn, text)),
+            (Call::Resume { request, until }, caller) => return self.resume_wait(cx, ticket, caller, &request, until),
+            (Call::TakeSeat(sitter), Caller::Operator | Caller::Leader) => Some(self.take_seat(cx, sitter)),
+            (Call::TakeSeat(_), Caller::Worker { .. } | Caller::Anonymous { .. }) => Some(Err(Refusal::new(
+                RefusalKind::NotAllowed,
+                "only a session of this machine's user can be the leader",
+            ))),
             (call, caller) => match caller.sender() {
                 Some(sender) => self.call_of(cx, ticket, sender, call),
-                None => Some(Err(Refusal::new(RefusalKind::NotAllowed, "only a worker asks inside a turn"))),
+                None => Some(Err(inside_a_turn())),
             },
         };
         if let Some(answer) = answer {
@@ -81,7 +91,8 @@ impl Fleet {
                 self.poll(cx, ticket, sender, after, limit, until);
                 return None;
             }
-            Call::Ask { .. } => Err(Refusal::new(RefusalKind::NotAllowed, "only a worker asks inside a turn")),
+            Call::ReleaseSeat => Ok(self.release_seat(cx, sender)),
+            Call::Ask { .. } | Call::Reply { .. } | Call::TakeSeat(_) | Call::Resume { .. } => Err(inside_a_turn()),
         })
     }
 
@@ -123,7 +134,7 @@ impl Fleet {
                 priority: send.priority,
                 prompt_bytes: send.prompt.len() as u64,
                 prompt_of: id,
-                key: send.key.as_ref().map(|(key, _)| key.clone()),
+                key: send.key.as_ref().map(|keyed| keyed.key.clone()),
                 accepted: cx.now,
                 deadline: send.deadline.map(|span| cx.now + span),
                 timeout: None,
@@ -210,7 +221,7 @@ impl Fleet {
                 id,
                 recipe: call.recipe,
                 owner,
-                key: call.key.as_ref().map(|(key, _)| key.clone()),
+                key: call.key.as_ref().map(|keyed| keyed.key.clone()),
                 generation: team.generation.clone(),
                 started: cx.now,
                 deadline,
@@ -257,7 +268,7 @@ impl Fleet {
         sender: Sender,
         role: RoleName,
         profile: Option<ProfileName>,
-        key: Option<(Key, String)>,
+        key: Option<Keyed>,
     ) -> Result<(), Refusal> {
         if let Some(made) = self.used(sender, key.as_ref())? {
             let Made::Worker(name) = made else { return Err(key_conflict(key.as_ref())) };
@@ -298,6 +309,10 @@ impl Fleet {
     pub(super) fn generation(&self) -> u64 {
         self.team.as_ref().map_or(0, |team| team.generation.number)
     }
+}
+
+fn inside_a_turn() -> Refusal {
+    Refusal::new(RefusalKind::NotAllowed, "only a worker asks and replies inside a turn")
 }
 
 pub(super) fn event_of(turn: &Turn, at: super::time::Time, what: String) -> Event {

@@ -13,6 +13,7 @@ use super::mail::{Message, Question};
 use super::record::Record;
 use super::refusal::Refusal;
 use super::run::{Run, RunEffect, RunInput};
+use super::seat::{Seat, Sitter};
 use super::team::{Address, Team};
 use super::time::{Span, Time};
 use super::turn::{Priority, Turn};
@@ -44,6 +45,8 @@ pub enum Input {
     Tick,
     /// The daemon is shutting down: hand out nothing more.
     Drain,
+    /// The process that sat in the seat has ended.
+    SeatGone(Process),
 }
 
 /// What a caller wants.
@@ -93,8 +96,8 @@ pub enum Call {
         role: RoleName,
         /// Its profile; the role's first if absent.
         profile: Option<ProfileName>,
-        /// Idempotency key with the hash of the body.
-        key: Option<(Key, String)>,
+        /// Idempotency key with what it came with.
+        key: Option<Keyed>,
     },
     /// Stop a worker.
     Stop {
@@ -107,13 +110,45 @@ pub enum Call {
     StartRun(RunCall),
     /// A worker asks inside its own turn and waits for the answer.
     Ask {
-        /// The turn.
-        turn: TurnId,
+        /// The turn; the one it has if absent.
+        turn: Option<TurnId>,
         /// The question.
         text: Arc<str>,
         /// How long it waits at most.
         until: Time,
+        /// The request of a session by which it came.
+        request: Option<Key>,
     },
+    /// A worker gives its reply to its own turn; the last one before the turn's end counts.
+    Reply {
+        /// The turn; the one it has if absent.
+        turn: Option<TurnId>,
+        /// The reply.
+        text: Arc<str>,
+    },
+    /// Take the seat, or keep it.
+    TakeSeat(Sitter),
+    /// Free the seat.
+    ReleaseSeat,
+    /// Wait on for what a request of a session began, after the connection broke.
+    Resume {
+        /// The request.
+        request: Key,
+        /// How long at most.
+        until: Time,
+    },
+}
+
+/// An idempotency key with what it came with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keyed {
+    /// The key.
+    pub key: Key,
+    /// The hash of verb and body, so that the same key with another body is noticed.
+    pub body: String,
+    /// The request of a session by which the call came: a second key, under which a client that was cut off finds
+    /// what it began.
+    pub request: Option<Key>,
 }
 
 /// Which question is answered.
@@ -140,8 +175,8 @@ pub struct SendCall {
     pub priority: Priority,
     /// From acceptance to settlement.
     pub deadline: Option<Span>,
-    /// Idempotency key with the hash of the body.
-    pub key: Option<(Key, String)>,
+    /// Idempotency key with what it came with.
+    pub key: Option<Keyed>,
 }
 
 /// A start of a recipe.
@@ -153,8 +188,8 @@ pub struct RunCall {
     pub job: Arc<Value>,
     /// Shorter than the recipe's own, if wanted.
     pub deadline: Option<Span>,
-    /// Idempotency key with the hash of the body.
-    pub key: Option<(Key, String)>,
+    /// Idempotency key with what it came with.
+    pub key: Option<Keyed>,
 }
 
 /// What a launcher saw. Every sighting may come late, twice or never.
@@ -285,4 +320,13 @@ pub enum Answer {
     Unanswered(Arc<Question>),
     /// The worker as it is now.
     Worker(Arc<Worker>),
+    /// The reply is kept for the end of this turn; `replaced` says that there was another one before.
+    Noted {
+        /// The turn.
+        turn: Arc<Turn>,
+        /// Whether there was another one before.
+        replaced: bool,
+    },
+    /// The seat as it is now.
+    Seat(Option<Arc<Seat>>),
 }

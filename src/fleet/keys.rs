@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::caller::Sender;
 use super::ids::Key;
+use super::input::Keyed;
 use super::record::{KeyUse, Made, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::state::{Cx, Fleet};
@@ -12,8 +13,8 @@ use super::timers::Timer;
 
 impl Fleet {
     /// Returns what a key made before, refusing one that came with another body.
-    pub fn used(&self, sender: Sender, key: Option<&(Key, String)>) -> Result<Option<Made>, Refusal> {
-        let Some((key, body)) = key else { return Ok(None) };
+    pub fn used(&self, sender: Sender, key: Option<&Keyed>) -> Result<Option<Made>, Refusal> {
+        let Some(Keyed { key, body, .. }) = key else { return Ok(None) };
         match self.keys.get(&(sender, key.clone())) {
             Some(used) if used.body == *body => Ok(Some(used.made.clone())),
             Some(used) => Err(Refusal::new(
@@ -25,13 +26,21 @@ impl Fleet {
         }
     }
 
-    /// Remembers what a key made.
-    pub(super) fn use_key(&mut self, cx: &mut Cx, sender: Sender, key: Option<(Key, String)>, made: Made) {
-        let Some((key, body)) = key else { return };
-        let used = Arc::new(KeyUse { sender, key: key.clone(), body, made, at: cx.now });
-        self.at(cx.now + self.limits.key_ttl, Timer::Key(sender, key.clone()));
-        self.keys.insert((sender, key), used.clone());
-        cx.record(Record::Key(used));
+    /// Remembers what a keyed call made, also under the request by which it came.
+    pub(super) fn use_key(&mut self, cx: &mut Cx, sender: Sender, key: Option<Keyed>, made: Made) {
+        let Some(Keyed { key, body, request }) = key else { return };
+        for key in request.into_iter().filter(|request| *request != key).chain([key.clone()]) {
+            let used =
+                Arc::new(KeyUse { sender, key: key.clone(), body: body.clone(), made: made.clone(), at: cx.now });
+            self.at(cx.now + self.limits.key_ttl, Timer::Key(sender, key.clone()));
+            self.keys.insert((sender, key), used.clone());
+            cx.record(Record::Key(used));
+        }
+    }
+
+    /// Returns what a request of a session made, if it is still known.
+    pub(super) fn made_by(&self, sender: Sender, request: &Key) -> Option<Made> {
+        self.keys.get(&(sender, request.clone())).map(|used| used.made.clone())
     }
 }
 
@@ -43,7 +52,7 @@ fn made_word(made: &Made) -> String {
     }
 }
 
-pub(super) fn key_conflict(key: Option<&(Key, String)>) -> Refusal {
-    let key = key.map_or("", |(key, _)| key.as_str());
+pub(super) fn key_conflict(key: Option<&Keyed>) -> Refusal {
+    let key = key.map_or("", |keyed| keyed.key.as_str());
     Refusal::new(RefusalKind::KeyConflict, format!("the key '{key}' was used for another kind of call"))
 }

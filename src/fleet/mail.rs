@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
-use super::ids::{MessageId, QuestionId, RunId, StepPath, TurnId};
+use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId};
 use super::time::Time;
 
 /// One thing in a mailbox, without its text.
@@ -75,4 +75,7 @@ pub struct Question {
     pub answer: Option<Arc<str>>,
     /// The message that shows it.
     pub message: MessageId,
+    /// The request of a session by which it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Key>,
 }

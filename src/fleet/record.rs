@@ -13,6 +13,7 @@ use super::envelope::Envelope;
 use super::ids::{Key, MessageId, QuestionId, RoleName, RunId, StepPath, TurnId, WorkerName};
 use super::mail::{Message, Question};
 use super::run::{Run, Step};
+use super::seat::Seat;
 use super::time::Time;
 use super::turn::Turn;
 use super::worker::Worker;
@@ -62,6 +63,10 @@ pub enum Record {
     Parked(RoleName, Option<Time>),
     /// Something that happened; never read back by the fleet.
     Event(Event),
+    /// Who sits in the seat, if anybody.
+    Seat(Option<Arc<Seat>>),
+    /// What a worker gave as its reply to the turn that it has; absent once the turn has ended.
+    Draft(TurnId, Option<Arc<str>>),
 }
 
 /// One use of an idempotency key.
@@ -134,4 +139,8 @@ pub struct Saved {
     pub notes: Vec<(Arc<str>, Arc<Value>)>,
     /// Roles that are parked, and until when.
     pub parked: Vec<(RoleName, Time)>,
+    /// Who sits in the seat, if anybody.
+    pub seat: Option<Seat>,
+    /// What workers gave as replies to turns that have not ended.
+    pub drafts: Vec<(TurnId, Arc<str>)>,
 }

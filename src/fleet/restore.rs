@@ -63,6 +63,11 @@ impl Fleet {
             fleet.at(until, Timer::Unpark(role.clone()));
             fleet.parked.insert(role, until);
         }
+        if let Some(until) = saved.seat.as_ref().and_then(|seat| seat.until) {
+            fleet.at(until, Timer::Seat);
+        }
+        fleet.seat = saved.seat.map(Arc::new);
+        fleet.drafts = saved.drafts.into_iter().collect();
         fleet.requeue();
         fleet
     }
@@ -83,6 +88,8 @@ impl Fleet {
             keys: self.keys.values().map(|used| (**used).clone()).collect(),
             notes: self.notes.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             parked: self.parked.iter().map(|(role, until)| (role.clone(), *until)).collect(),
+            seat: self.seat.as_deref().cloned(),
+            drafts: self.drafts.iter().map(|(turn, text)| (*turn, text.clone())).collect(),
         }
     }
 

@@ -46,6 +46,7 @@ impl Fleet {
         if turn.state.is_settled() {
             return;
         }
+        let finish = self.with_draft(cx, id, finish);
         let mut turn = (*turn).clone();
         if turn.state == TurnState::Queued {
             self.unqueue(cx, &turn);

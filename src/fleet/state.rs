@@ -16,6 +16,7 @@ use super::queue::Queue;
 use super::record::{Event, KeyUse, Record};
 use super::refusal::Refusal;
 use super::run::{Run, Step as RunStep};
+use super::seat::Seat;
 use super::team::Team;
 use super::time::{Span, Time};
 use super::timers::Timer;
@@ -43,6 +44,8 @@ pub struct Limits {
     pub grace: Span,
     /// How long a worker that started by itself stays idle, unless its profile says otherwise.
     pub idle_ttl: Span,
+    /// How long a seat that is held by a token stays taken without being used.
+    pub seat_ttl: Span,
 }
 
 impl Default for Limits {
@@ -56,6 +59,7 @@ impl Default for Limits {
             evidence: Span::seconds(5),
             grace: Span::seconds(10),
             idle_ttl: Span::minutes(5),
+            seat_ttl: Span::minutes(10),
         }
     }
 }
@@ -84,6 +88,8 @@ pub struct Fleet {
     pub(super) acted: Vector<Time>,
     pub(super) failures: Vector<(Time, RoleName)>,
     pub(super) draining: bool,
+    pub(super) seat: Option<Arc<Seat>>,
+    pub(super) drafts: OrdMap<TurnId, Arc<str>>,
 }
 
 /// What one step has come to so far, and the moment it happens at.
@@ -136,6 +142,8 @@ impl Fleet {
             acted: Vector::new(),
             failures: Vector::new(),
             draining: false,
+            seat: None,
+            drafts: OrdMap::new(),
         }
     }
 
@@ -153,6 +161,7 @@ impl Fleet {
             Input::Act(action) => self.act(&mut cx, action),
             Input::Tick => {}
             Input::Drain => self.draining = true,
+            Input::SeatGone(process) => self.seat_gone(&mut cx, process),
         }
         self.dispatch(&mut cx);
         if self.next != next {

@@ -39,6 +39,8 @@ pub enum Timer {
     Key(Sender, Key),
     /// A notice, or a reply that was shown, was never acknowledged and is too old.
     Shown(Sender, MessageId),
+    /// A seat held by a token was not used.
+    Seat,
 }
 
 impl Fleet {
@@ -132,6 +134,7 @@ impl Fleet {
                     self.collect(cx, sender, id);
                 }
             }
+            Timer::Seat => self.seat_over(cx),
         }
     }
 }

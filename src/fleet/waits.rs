@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
-use super::caller::Sender;
+use super::caller::{Caller, Sender};
 use super::envelope::Envelope;
-use super::ids::{MessageId, QuestionId, RunId, Ticket, TurnId, WorkerName};
+use super::ids::{Key, MessageId, QuestionId, RunId, Ticket, TurnId, WorkerName};
 use super::input::Answer;
-use super::mail::{About, Question};
+use super::mail::{About, Asker, Question};
+use super::record::Made;
 use super::refusal::Refusal;
 use super::state::{Cx, Fleet};
 use super::time::Time;
@@ -135,6 +136,37 @@ impl Fleet {
         }
     }
 
+    /// Waits on for what a request began whose connection broke: the same turn, run, worker or question.
+    pub(super) fn resume_wait(&mut self, cx: &mut Cx, ticket: Ticket, caller: &Caller, request: &Key, until: Time) {
+        if let Caller::Worker { name, .. } = caller {
+            let ours = |question: &&Arc<Question>| {
+                question.request.as_ref() == Some(request) && self.worker_of(question) == Some(name)
+            };
+            return match self.questions.values().find(ours).cloned() {
+                Some(question) if question.answer.is_some() => cx.answer(ticket, Ok(Answer::Answered(question))),
+                Some(question) => self.wait(ticket, Subject::Question(question.id), None, until, None),
+                None => cx.answer(ticket, Err(nothing_began())),
+            };
+        }
+        let Some(sender) = caller.sender() else { return cx.answer(ticket, Err(nothing_began())) };
+        match self.made_by(sender, request) {
+            Some(Made::Turn(turn)) => self.wait_turn(cx, ticket, sender, turn, until),
+            Some(Made::Run(run)) => self.wait_run(cx, ticket, sender, run, until),
+            Some(Made::Worker(name)) => match self.workers.get(&name).cloned() {
+                Some(worker) => self.tell_worker_or_wait(cx, ticket, &worker),
+                None => cx.answer(ticket, Err(self.unknown_worker(&name))),
+            },
+            None => cx.answer(ticket, Err(nothing_began())),
+        }
+    }
+
+    fn worker_of(&self, question: &Question) -> Option<&WorkerName> {
+        match question.asker {
+            Asker::Turn(turn) => self.turns.get(&turn)?.worker.as_ref(),
+            Asker::Step { .. } => None,
+        }
+    }
+
     /// Returns whether this sender itself waits for a subject: what others are told, it was not shown.
     pub(super) fn waits_itself(&self, subject: &Subject, sender: Sender) -> bool {
         let waits = self.watched.range((subject.clone(), Ticket(0))..).take_while(|(of, _)| of == subject);
@@ -203,6 +235,11 @@ impl Fleet {
         self.put_message(cx, message);
         self.at(expires, Timer::Shown(to, id));
     }
+}
+
+fn nothing_began() -> Refusal {
+    Refusal::new(super::refusal::RefusalKind::Unknown, "nothing that began by this request is known")
+        .hint("repeat the call: the same key, or the same question in the same turn, begins nothing twice")
 }
 
 pub(super) fn unknown_turn(id: TurnId) -> Refusal {

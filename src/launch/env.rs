@@ -41,6 +41,8 @@ pub struct Provenance {
     pub from: String,
     /// The worker that has it.
     pub worker: String,
+    /// The daemon's state directory, by which `fleetd ask` and `fleetd reply` find it.
+    pub state: String,
 }
 
 /// A variable of a profile that cannot be set.
@@ -82,8 +84,12 @@ pub fn of_worker(
         }
         environment.insert(name.into(), value.into());
     }
-    let ours =
-        [("FLEET_TURN", &provenance.turn), ("FLEET_FROM", &provenance.from), ("FLEET_WORKER", &provenance.worker)];
+    let ours = [
+        ("FLEET_TURN", &provenance.turn),
+        ("FLEET_FROM", &provenance.from),
+        ("FLEET_WORKER", &provenance.worker),
+        ("FLEET_STATE", &provenance.state),
+    ];
     environment.extend(ours.map(|(name, value)| (name.into(), value.into())));
     Ok(environment)
 }
@@ -109,7 +115,8 @@ mod tests {
     fn build(ambient: &[(&str, &str)], profile: &[(&str, &str)]) -> Result<Vec<String>, EnvError> {
         let ambient: BTreeMap<&str, &str> = ambient.iter().copied().collect();
         let profile = profile.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-        let provenance = Provenance { turn: "t1".into(), from: "operator".into(), worker: "w-1".into() };
+        let provenance =
+            Provenance { turn: "t1".into(), from: "operator".into(), worker: "w-1".into(), state: "/s".into() };
         let built = of_worker(|name| ambient.get(name).map(OsString::from), &profile, &provenance)?;
         Ok(built.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect())
     }
@@ -126,8 +133,9 @@ mod tests {
             ("PATHX", "no"),
         ];
         let built = build(&ambient, &[("TZ", "UTC"), ("PATH", "/opt")]).expect("all can be set");
-        let wanted = ["FLEET_FROM=operator", "FLEET_TURN=t1", "FLEET_WORKER=w-1", "LC_ALL=C", "PATH=/opt", "TZ=UTC"];
-        assert_eq!(built, wanted);
+        let ours = ["FLEET_FROM=operator", "FLEET_STATE=/s", "FLEET_TURN=t1", "FLEET_WORKER=w-1"];
+        assert_eq!(built[..4], ours);
+        assert_eq!(built[4..], ["LC_ALL=C", "PATH=/opt", "TZ=UTC"]);
     }
 
     #[test]

@@ -119,7 +119,8 @@ mod tests {
     }
 
     fn plan(command: &[&str], executables: &[&str]) -> Result<Plan, PlanError> {
-        let provenance = Provenance { turn: "t1".into(), from: "run r2".into(), worker: "w-1".into() };
+        let provenance =
+            Provenance { turn: "t1".into(), from: "run r2".into(), worker: "w-1".into(), state: "/s".into() };
         let executables: Vec<String> = executables.iter().map(|word| word.to_string()).collect();
         Plan::of(&profile(command), &provenance, &executables)
     }

@@ -1,5 +1,5 @@
 //! Drops old history, a bounded piece at a time: collected turns and runs with their texts, events, sources that
-//! nothing uses. What is open is never touched.
+//! nothing uses, sessions of clients that never came back. What is open is never touched.
 
 use rusqlite::params;
 use tokio::sync::oneshot;
@@ -42,6 +42,7 @@ impl Prune {
             Stage::Runs => (self.runs(statements)? < PIECE).then_some(Stage::Events),
             Stage::Events => (!self.events(statements)?).then_some(Stage::Sources),
             Stage::Sources => {
+                statements.get("DELETE FROM sessions WHERE at < ?1")?.execute(params![self.before])?;
                 statements.get(SOURCES_UNUSED)?.execute(params![SOURCES])?;
                 return Ok(false);
             }

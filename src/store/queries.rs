@@ -30,6 +30,8 @@ pub(super) fn saved(statements: &mut Statements<'_>) -> Result<Saved, ReadError>
         keys: rows(statements, "keys", "SELECT row, key FROM keys ORDER BY rowid", &[])?,
         notes: notes(statements)?,
         parked: parked(statements)?,
+        seat: rows(statements, "seat", "SELECT row, one FROM seat", &[])?.pop(),
+        drafts: drafts(statements)?,
     })
 }
 
@@ -111,6 +113,19 @@ fn parked(statements: &mut Statements<'_>) -> Result<Vec<(RoleName, Time)>, Read
         let role: String = row.get(0)?;
         let until: i64 = row.get(1)?;
         found.push((role.into(), Time(u64::try_from(until).unwrap_or(0))));
+    }
+    Ok(found)
+}
+
+fn drafts(statements: &mut Statements<'_>) -> Result<Vec<(TurnId, Arc<str>)>, ReadError> {
+    let mut found = Vec::new();
+    let mut rows = statements.get("SELECT turn, text FROM drafts ORDER BY turn")?.query([])?;
+    while let Some(row) = rows.next()? {
+        let turn: i64 = row.get(0)?;
+        found.push((
+            TurnId(u64::try_from(turn).unwrap_or(0)),
+            row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?.into(),
+        ));
     }
     Ok(found)
 }

@@ -55,6 +55,8 @@ enum Place<'r> {
     Key(Sender, &'r str),
     Note(&'r str),
     Parked(&'r str),
+    Seat,
+    Draft(TurnId),
 }
 
 /// Events are only ever added, so they fill no place.
@@ -80,6 +82,8 @@ fn place(record: &Record) -> Option<Place<'_>> {
         Record::KeyGone(sender, key) => Place::Key(*sender, key.as_str()),
         Record::Note(name, _) => Place::Note(name),
         Record::Parked(role, _) => Place::Parked(role.as_str()),
+        Record::Seat(_) => Place::Seat,
+        Record::Draft(turn, _) => Place::Draft(*turn),
         Record::Event(_) => return None,
     })
 }
@@ -130,6 +134,10 @@ fn write_one(record: &Record, statements: &mut Statements<'_>) -> Result<(), Row
         Record::Note(name, value) => put(NOTE, params![&**name, json(value)?]),
         Record::Parked(role, Some(until)) => put(PARKED, params![role.as_str(), int(until.0)]),
         Record::Parked(role, None) => put("DELETE FROM parked WHERE role = ?1", params![role.as_str()]),
+        Record::Seat(Some(seat)) => put(SEAT, params![json(seat)?]),
+        Record::Seat(None) => put("DELETE FROM seat", params![]),
+        Record::Draft(turn, Some(text)) => put(DRAFT, params![int(turn.0), &**text]),
+        Record::Draft(turn, None) => put("DELETE FROM drafts WHERE turn = ?1", params![int(turn.0)]),
         Record::Event(event) => put_event(event, put),
     }
 }
@@ -204,4 +212,6 @@ const KEY: &str =
 const NOTE: &str = "INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
 const PARKED: &str =
     "INSERT INTO parked (role, until) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET until = excluded.until";
+const SEAT: &str = "INSERT INTO seat (one, row) VALUES (1, ?1) ON CONFLICT DO UPDATE SET row = excluded.row";
+const DRAFT: &str = "INSERT INTO drafts (turn, text) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET text = excluded.text";
 const EVENT: &str = "INSERT INTO events (at, turn, run, worker, row) VALUES (?1, ?2, ?3, ?4, ?5)";

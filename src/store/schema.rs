@@ -11,7 +11,7 @@ pub(super) const APPLICATION: i64 = 0x666c_6565;
 /// The version that this program reads and writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-const MIGRATIONS: &[&str] = &[TABLES, INDEXES_AND_PARKED];
+const MIGRATIONS: &[&str] = &[TABLES, INDEXES_AND_PARKED, SEAT_AND_SESSIONS];
 
 const TABLES: &str = "
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -41,6 +41,13 @@ CREATE INDEX turns_retries ON turns (prompt_of) WHERE prompt_of <> id;
 CREATE INDEX runs_open ON runs (id) WHERE state <> 'collected';
 CREATE INDEX runs_old ON runs (at) WHERE state = 'collected';
 CREATE INDEX events_of_turn ON events (turn) WHERE turn IS NOT NULL;
+";
+
+/// The leader's seat, the workers' own replies, and the sessions of MCP clients.
+const SEAT_AND_SESSIONS: &str = "
+CREATE TABLE seat (one INTEGER PRIMARY KEY CHECK (one = 1), row TEXT NOT NULL) STRICT;
+CREATE TABLE drafts (turn INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+CREATE TABLE sessions (id TEXT PRIMARY KEY, at INTEGER NOT NULL, row TEXT NOT NULL) STRICT, WITHOUT ROWID;
 ";
 
 /// Leads a file of any earlier version to the present one; each version is one transaction.

@@ -3,6 +3,7 @@
 //! Old history is dropped between commits, a piece at a time, so that no send waits for it. Reading is not done here.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, ErrorCode, params};
@@ -11,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::error::journal_error;
 use super::prune::Prune;
 use super::rows::{self, RowError};
-use super::statements::Statements;
+use super::statements::{Statements, int};
 use crate::engine::ports::{Boxed, JournalError};
 use crate::fleet::record::Record;
 use crate::fleet::time::Time;
@@ -26,7 +27,9 @@ pub(super) enum Write {
     /// The records of one or more steps.
     Records(Vec<Record>),
     /// The sources of a charter.
-    Sources(String, std::sync::Arc<str>),
+    Sources(String, Arc<str>),
+    /// The row of a session, or none any more.
+    Session(String, Time, Option<Arc<str>>),
 }
 
 /// The handle of the writer thread; the thread ends, with everything stored that was asked before, when it is dropped.
@@ -214,18 +217,30 @@ fn write_all(group: &[Request], statements: &mut Statements<'_>) -> Result<(), R
     // All requests are one transaction, so a later one's row replaces an earlier one's here as well.
     let records = group.iter().filter_map(|request| match &request.write {
         Write::Records(records) => Some(records),
-        Write::Sources(..) => None,
+        Write::Sources(..) | Write::Session(..) => None,
     });
     rows::write(records.flatten(), statements)?;
     for request in group {
-        if let Write::Sources(hash, text) = &request.write {
-            // Written anew, so that the sources in use are always the newest and survive a prune.
-            statements.get("DELETE FROM sources WHERE hash = ?1")?.execute(params![hash])?;
-            statements.get("INSERT INTO sources (hash, text) VALUES (?1, ?2)")?.execute(params![hash, &**text])?;
+        match &request.write {
+            Write::Records(_) => {}
+            Write::Sources(hash, text) => {
+                // Written anew, so that the sources in use are always the newest and survive a prune.
+                statements.get("DELETE FROM sources WHERE hash = ?1")?.execute(params![hash])?;
+                statements.get("INSERT INTO sources (hash, text) VALUES (?1, ?2)")?.execute(params![hash, &**text])?;
+            }
+            Write::Session(id, at, Some(row)) => {
+                statements.get(SESSION)?.execute(params![id, int(at.0), &**row])?;
+            }
+            Write::Session(id, _, None) => {
+                statements.get("DELETE FROM sessions WHERE id = ?1")?.execute(params![id])?;
+            }
         }
     }
     Ok(())
 }
+
+const SESSION: &str = "INSERT INTO sessions (id, at, row) VALUES (?1, ?2, ?3) ON CONFLICT DO \
+    UPDATE SET at = excluded.at, row = excluded.row";
 
 /// Commits next to nothing. After a failed sync the frames of a refused commit may lie in the write-ahead file with
 /// valid sums, and a crash would bring them back; the next commit is written over them.

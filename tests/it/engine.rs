@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Journal, JournalError, Launchers, Policy};
-use fleetd::engine::requests::{SendRequest, Waited};
+use fleetd::engine::requests::{Origin, SendRequest, Waited};
 use fleetd::engine::{Handle, Ports, build};
 use fleetd::fleet::caller::Caller;
 use fleetd::fleet::envelope::{Envelope, Finish};
@@ -195,7 +195,8 @@ fn finished(order: &WorkEffect) -> Sighting {
 async fn a_send_that_cannot_be_stored_is_refused_with_the_reason_and_nothing_is_done() {
     let mut bench = bench().await;
     bench.disk.full.store(true, Ordering::SeqCst);
-    let refusal = bench.handle.send(&Caller::Operator, message()).await.expect_err("the disk is full");
+    let refusal =
+        bench.handle.send(&Caller::Operator, message(), &Origin::default()).await.expect_err("the disk is full");
     assert_eq!(refusal.kind, RefusalKind::Unavailable);
     assert!(refusal.message.contains("no space left"), "{refusal}");
     assert!(bench.orders.try_recv().is_err(), "nothing may be done for it");
@@ -203,7 +204,7 @@ async fn a_send_that_cannot_be_stored_is_refused_with_the_reason_and_nothing_is_
     assert!(bench.handle.degraded()[0].contains("no space left"), "{:?}", bench.handle.degraded());
 
     bench.disk.full.store(false, Ordering::SeqCst);
-    let turn = bench.handle.send(&Caller::Operator, message()).await.expect("there is room again");
+    let turn = bench.handle.send(&Caller::Operator, message(), &Origin::default()).await.expect("there is room again");
     assert!(matches!(bench.orders.recv().await, Some(WorkEffect::Hand(_, handed)) if handed.id == turn.turn.id));
     assert_eq!(bench.handle.degraded(), Vec::<String>::new());
 }
@@ -211,7 +212,7 @@ async fn a_send_that_cannot_be_stored_is_refused_with_the_reason_and_nothing_is_
 #[tokio::test]
 async fn what_was_seen_while_the_disk_was_full_is_stored_when_there_is_room_and_the_waiting_caller_is_answered() {
     let mut bench = bench().await;
-    let turn = bench.handle.send(&Caller::Operator, message()).await.expect("accepted").turn.id;
+    let turn = bench.handle.send(&Caller::Operator, message(), &Origin::default()).await.expect("accepted").turn.id;
     let order = bench.orders.recv().await.expect("it is handed out");
     let handle = bench.handle.clone();
     let waiting = tokio::spawn(async move { handle.wait_turn(&Caller::Operator, turn, Span::minutes(10)).await });
@@ -222,7 +223,7 @@ async fn what_was_seen_while_the_disk_was_full_is_stored_when_there_is_room_and_
 
     bench.disk.full.store(true, Ordering::SeqCst);
     bench.handle.seen(finished(&order)).await;
-    let refused = bench.handle.send(&Caller::Operator, message()).await;
+    let refused = bench.handle.send(&Caller::Operator, message(), &Origin::default()).await;
     assert!(refused.is_err());
     assert!(!waiting.is_finished(), "nothing is told that is not stored");
     assert_eq!(bench.disk.envelopes(), 0);
@@ -240,7 +241,7 @@ async fn what_was_seen_while_the_disk_was_full_is_stored_when_there_is_room_and_
 #[tokio::test]
 async fn a_caller_that_goes_away_ends_its_wait_and_not_the_turn() {
     let mut bench = bench().await;
-    let turn = bench.handle.send(&Caller::Operator, message()).await.expect("accepted").turn.id;
+    let turn = bench.handle.send(&Caller::Operator, message(), &Origin::default()).await.expect("accepted").turn.id;
     let order = bench.orders.recv().await.expect("it is handed out");
     let handle = bench.handle.clone();
     let waiting = tokio::spawn(async move { handle.wait_turn(&Caller::Operator, turn, Span::minutes(10)).await });

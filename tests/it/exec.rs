@@ -298,7 +298,8 @@ async fn a_turn_is_run_with_its_prompt_and_only_the_listed_environment() {
     assert_eq!(lines.next(), Some("the prompt"));
     let allowed = |name: &str| {
         let listed = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TZ", "TMPDIR", "PLACE"];
-        let ours = ["FLEET_TURN", "FLEET_FROM", "FLEET_WORKER", "FLEET_ROOT", "PWD", "OLDPWD", "SHLVL", "_"];
+        let ours =
+            ["FLEET_TURN", "FLEET_FROM", "FLEET_WORKER", "FLEET_STATE", "FLEET_ROOT", "PWD", "OLDPWD", "SHLVL", "_"];
         listed.contains(&name) || ours.contains(&name) || name.starts_with("LC_")
     };
     let (names, last): (Vec<&str>, Vec<&str>) = lines.partition(|line| !line.contains(' '));

@@ -16,7 +16,7 @@ use super::fleet_stage::{Stage, kind};
 fn asks(stage: &mut Stage, turn: TurnId, text: &str) -> Ticket {
     let caller = Caller::Worker { name: "w-1".into(), via_child: false };
     let until = stage.now + Span::seconds(30);
-    stage.calls(caller, Call::Ask { turn, text: text.into(), until })
+    stage.calls(caller, Call::Ask { turn: Some(turn), text: text.into(), until, request: None })
 }
 
 fn open(stage: &Stage) -> Vec<Arc<Question>> {
@@ -128,7 +128,7 @@ fn nobody_asks_in_a_turn_of_another() {
     let other = stage.send("w");
     let ask = asks(&mut stage, other, "a?");
     assert_eq!(kind(stage.told(ask).expect("told")), RefusalKind::Conflict);
-    let ask = Call::Ask { turn: other, text: "a?".into(), until: stage.now };
+    let ask = Call::Ask { turn: Some(other), text: "a?".into(), until: stage.now, request: None };
     assert_eq!(kind(stage.leader(ask)), RefusalKind::NotAllowed);
     let anonymous = Caller::Anonymous { why: "peer of another uid".to_string() };
     let send = stage.calls(anonymous, Call::Send(super::fleet_stage::send_to("w")));

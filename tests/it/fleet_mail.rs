@@ -3,14 +3,14 @@
 
 use fleetd::fleet::caller::Caller;
 use fleetd::fleet::ids::Key;
-use fleetd::fleet::input::{Answer, Call, Input, SendCall};
+use fleetd::fleet::input::{Answer, Call, Input, Keyed, SendCall};
 use fleetd::fleet::refusal::RefusalKind;
 use fleetd::fleet::time::Span;
 
 use super::fleet_stage::{Stage, kind, send_to};
 
 fn keyed(key: &str, body: &str) -> SendCall {
-    SendCall { key: Some((Key::from(key), body.to_string())), ..send_to("w") }
+    SendCall { key: Some(Keyed { key: Key::from(key), body: body.to_string(), request: None }), ..send_to("w") }
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn the_same_key_and_body_make_the_same_turn_and_another_body_is_refused() {
     let turn = stage.sends(keyed("k", "a")).expect("accepted");
     assert_eq!(stage.sends(keyed("k", "a")), Ok(turn));
     assert_eq!(kind(stage.sends(keyed("k", "b"))), RefusalKind::KeyConflict);
-    let spawn = Call::Spawn { role: "w".into(), profile: None, key: Some((Key::from("k"), "a".to_string())) };
+    let spawn = Call::Spawn { role: "w".into(), profile: None, key: keyed("k", "a").key };
     assert_eq!(kind(stage.leader(spawn)), RefusalKind::KeyConflict);
     let Ok(Answer::Accepted(other)) = stage.operator(Call::Send(keyed("k", "a"))) else { panic!("accepted") };
     assert_ne!(other.id, turn, "keys are per caller");

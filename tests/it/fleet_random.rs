@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fleetd::fleet::caller::Caller;
 use fleetd::fleet::ids::{Key, MessageId, QuestionId, Ticket, TurnId};
-use fleetd::fleet::input::{Asked, Call, Effect, Input, SendCall, Sighting, Step, WorkEffect};
+use fleetd::fleet::input::{Asked, Call, Effect, Input, Keyed, SendCall, Sighting, Step, WorkEffect};
 use fleetd::fleet::mail::About;
 use fleetd::fleet::record::Record;
 use fleetd::fleet::time::{Span, Time};
@@ -40,7 +40,7 @@ fn call() -> impl Strategy<Value = Call> {
         6 => (address(), any::<bool>(), deadline, key).prop_map(|(to, urgent, deadline, key)| Call::Send(SendCall {
             priority: if urgent { Priority::Now } else { Priority::Normal },
             deadline,
-            key: key.map(|(key, body)| (Key::from(format!("k{key}")), format!("{to}{body}"))),
+            key: key.map(|(key, body)| Keyed { key: Key::from(format!("k{key}")), body: format!("{to}{body}"), request: None }),
             ..send_to(to)
         })),
         1 => (id(), until.clone()).prop_map(|(id, until)| Call::WaitTurn { turn: TurnId(id), until }),
@@ -146,7 +146,7 @@ impl Judge {
             Event::Ask(name, id) => {
                 let until = self.now + Span::seconds(20);
                 let caller = Caller::Worker { name: name.into(), via_child: false };
-                self.call(caller, Call::Ask { turn: TurnId(id), text: "which?".into(), until })
+                self.call(caller, Call::Ask { turn: Some(TurnId(id)), text: "which?".into(), until, request: None })
             }
             Event::Leave(ticket) => Input::Leave(Ticket(ticket)),
             Event::Seen(sighting) => Input::Seen(sighting),

@@ -224,7 +224,7 @@ fn a_worker_that_asks_inside_a_run_reaches_the_owner() {
     let wait = stage.calls(Caller::Operator, Call::WaitRun { run, until: stage.now + Span::seconds(9) });
     let worker = Caller::Worker { name: "w-1".into(), via_child: false };
     let until = stage.now + Span::seconds(9);
-    stage.calls(worker, Call::Ask { turn: TurnId(2), text: "which?".into(), until });
+    stage.calls(worker, Call::Ask { turn: Some(TurnId(2)), text: "which?".into(), until, request: None });
     assert!(matches!(stage.told(wait), Some(Ok(Answer::RunOpen(_, questions))) if questions.len() == 1));
     let mail = stage.operator(Call::Poll { after: None, limit: 5, until: None });
     assert!(matches!(mail, Ok(Answer::Mail { messages, .. }) if messages.len() == 1));

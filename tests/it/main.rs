@@ -17,6 +17,7 @@ mod fleet_mail;
 mod fleet_queue;
 mod fleet_random;
 mod fleet_runs;
+mod fleet_seat;
 mod fleet_stage;
 mod kill;
 mod live;

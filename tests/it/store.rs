@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use fleetd::engine::ports::Journal;
+use fleetd::engine::ports::{Journal, Sessions};
 use fleetd::fleet::caller::Sender;
 use fleetd::fleet::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
 use fleetd::fleet::mail::{About, Asker, Message, Question};
 use fleetd::fleet::record::{KeyUse, Made, Record};
+use fleetd::fleet::seat::{Seat, Sitter};
 use fleetd::fleet::team::Profile;
 use fleetd::fleet::time::Time;
 use fleetd::fleet::turn::{Turn, TurnState};
-use fleetd::fleet::worker::{Worker, WorkerState};
+use fleetd::fleet::worker::{Process, Worker, WorkerState};
 use serde_json::json;
 
 use crate::store_rows::{Place, ended, envelope, event, life, run, step, turn};
@@ -53,6 +54,7 @@ fn question(id: u64) -> Question {
         at: Time(8),
         answer: None,
         message: MessageId(4),
+        request: Some(Key::from("s/1")),
     }
 }
 
@@ -64,6 +66,27 @@ fn key(key: &str) -> KeyUse {
         made: Made::Turn(TurnId(1)),
         at: Time(9),
     }
+}
+
+fn seat() -> Seat {
+    Seat { sitter: Sitter::Process(Process { pid: 12, start: 34 }), since: Time(5), until: None }
+}
+
+#[test]
+fn a_session_is_kept_until_it_is_dropped_or_old() {
+    let place = Place::new();
+    let store = place.open();
+    let save =
+        |id: &str, at, row: Option<&str>| place.wait(store.save_session(id.into(), Time(at), row.map(Into::into)));
+    save("a", 10, Some("one")).unwrap();
+    save("a", 20, Some("two")).unwrap();
+    save("b", 10, Some("old")).unwrap();
+    save("c", 30, Some("dropped")).unwrap();
+    save("c", 31, None).unwrap();
+    place.wait(store.prune(Time(15))).unwrap();
+    let read = |id: &str| place.wait(store.session(id.into())).unwrap();
+    assert_eq!(read("a").as_deref(), Some("two"));
+    assert_eq!((read("b"), read("c"), read("d")), (None, None, None));
 }
 
 #[test]
@@ -96,6 +119,11 @@ fn everything_written_is_read_back_after_a_restart() {
         Record::Parked("upper".into(), Some(Time(77))),
         Record::Parked("lower".into(), Some(Time(78))),
         Record::Parked("lower".into(), None),
+        Record::Seat(Some(Arc::new(seat()))),
+        Record::Draft(TurnId(1), Some("first".into())),
+        Record::Draft(TurnId(1), Some("so far".into())),
+        Record::Draft(TurnId(2), Some("over".into())),
+        Record::Draft(TurnId(2), None),
         Record::Note("last".into(), Arc::new(json!({ "b": 1, "a": [null, "ü\u{0}"] }))),
     ];
     let store = place.open();
@@ -115,6 +143,8 @@ fn everything_written_is_read_back_after_a_restart() {
     assert_eq!(saved.steps, [step(9, "send#1", None)], "steps of ended runs are not needed");
     assert_eq!(saved.keys, [key("kept")]);
     assert_eq!(saved.parked, [("upper".into(), Time(77))]);
+    assert_eq!(saved.seat, Some(seat()));
+    assert_eq!(saved.drafts, [(TurnId(1), "so far".into())]);
     assert_eq!(*saved.notes[0].1, json!({ "b": 1, "a": [null, "ü\u{0}"] }));
     assert_eq!(saved.notes[0].1.to_string(), r#"{"b":1,"a":[null,"ü\u0000"]}"#, "the order of keys is kept");
 

@@ -7,11 +7,13 @@ use fleetd::fleet::Fleet;
 use fleetd::fleet::caller::{Caller, Sender};
 use fleetd::fleet::events::Action;
 use fleetd::fleet::ids::{Key, Ticket, TurnId, WorkerName};
-use fleetd::fleet::input::{Answer, Asked, Call, RunCall, SendCall};
+use fleetd::fleet::input::{Answer, Asked, Call, Keyed, RunCall, SendCall};
 use fleetd::fleet::refusal::Refusal;
+use fleetd::fleet::seat::Sitter;
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::{Span, Time};
 use fleetd::fleet::turn::{Priority, TurnState};
+use fleetd::fleet::worker::Process;
 
 use super::journal::Journal;
 use super::schedule::{By, Op};
@@ -104,7 +106,7 @@ impl Callers {
 
     /// The same key and body within its time make the same turn.
     fn remember(&mut self, open: &Open, turn: TurnId, send: &SendCall, now: Time, ttl: Span) -> Result<(), String> {
-        let (Some((key, body)), Some(sender)) = (&send.key, open.caller.sender()) else { return Ok(()) };
+        let (Some(Keyed { key, body, .. }), Some(sender)) = (&send.key, open.caller.sender()) else { return Ok(()) };
         let slot = (sender, key.clone());
         if let Some((known, made, at)) = self.made.get(&slot)
             && *at + ttl > now
@@ -162,7 +164,8 @@ pub fn call_of(op: Op, fleet: &Fleet, journal: &Journal, now: Time) -> Option<(C
     // A cancelled or collected turn is asked about too, so the numbers run over all that ever were.
     let any_turn = |pick| nth(journal.turns.keys().copied(), pick);
     let any_run = |pick| nth(journal.runs.keys().copied(), pick);
-    let keyed = |key: u8, body: String| (key > 0).then(|| (Key::from(format!("k{key}")), body));
+    let keyed =
+        |key: u8, body: String| (key > 0).then(|| Keyed { key: Key::from(format!("k{key}")), body, request: None });
     Some(match op {
         Op::Send { by, to, key, body, urgent, deadline } => {
             let worker = nth(fleet.workers(), to / 8).map(|worker| worker.name.clone());
@@ -239,9 +242,25 @@ pub fn call_of(op: Op, fleet: &Fleet, journal: &Journal, now: Time) -> Option<(C
             // One whose text was not even given to it cannot ask; one that was not seen to take it can.
             let name = turn.worker.clone()?;
             let asked = ["which branch?", "may I?", "how long?"][usize::from(text)];
-            let call = Call::Ask { turn: turn.id, text: asked.into(), until: until(40) };
+            let call = Call::Ask { turn: Some(turn.id), text: asked.into(), until: until(40), request: None };
             debug_assert!(turn.state != TurnState::Queued);
             (Caller::Worker { name, via_child: false }, call)
+        }
+        Op::Reply { pick, text } => {
+            let turn = nth(fleet.turns().filter(|turn| turn.state.is_in_flight()), pick)?;
+            let name = turn.worker.clone()?;
+            let text = format!("what the worker itself says to {}, version {text}", turn.id).into();
+            (Caller::Worker { name, via_child: false }, Call::Reply { turn: None, text })
+        }
+        Op::Seat { who, how } => {
+            let sitter = match who {
+                0 => Sitter::Token,
+                pid => Sitter::Process(Process { pid: pid.into(), start: 1 }),
+            };
+            match how {
+                0 => (Caller::Operator, Call::ReleaseSeat),
+                _ => (Caller::Operator, Call::TakeSeat(sitter)),
+            }
         }
         _ => return None,
     })

@@ -23,6 +23,7 @@ pub fn limits() -> Limits {
         evidence: Span::seconds(5),
         grace: Span::seconds(10),
         idle_ttl: Span::minutes(2),
+        seat_ttl: Span::minutes(1),
     }
 }
 

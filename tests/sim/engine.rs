@@ -86,6 +86,8 @@ impl World {
                 match record {
                     Record::KeyGone(..) => self.count("key expired"),
                     Record::QuestionGone(_) => self.count("question"),
+                    Record::Draft(_, None) => self.count("own reply"),
+                    Record::Seat(_) => self.count("seat"),
                     Record::Parked(..) => self.count("parked"),
                     Record::Turn(turn)
                         if turn.state == TurnState::Collected

@@ -12,6 +12,7 @@ use fleetd::fleet::ids::{Key, MessageId, QuestionId, RoleName, RunId, StepPath, 
 use fleetd::fleet::mail::{Message, Question};
 use fleetd::fleet::record::{KeyUse, Record, Saved};
 use fleetd::fleet::run::{FinishedStep, Run, Step};
+use fleetd::fleet::seat::Seat;
 use fleetd::fleet::time::Time;
 use fleetd::fleet::turn::{Turn, TurnState};
 use fleetd::fleet::worker::Worker;
@@ -36,6 +37,8 @@ pub struct Journal {
     pub keys: BTreeMap<(Sender, Key), Arc<KeyUse>>,
     pub notes: BTreeMap<Arc<str>, Arc<Value>>,
     pub parked: BTreeMap<RoleName, Time>,
+    pub seat: Option<Arc<Seat>>,
+    pub drafts: BTreeMap<TurnId, Arc<str>>,
 }
 
 impl Journal {
@@ -74,6 +77,9 @@ impl Journal {
             Record::Note(name, value) => drop(self.notes.insert(name.clone(), value.clone())),
             Record::Parked(role, Some(until)) => drop(self.parked.insert(role.clone(), *until)),
             Record::Parked(role, None) => drop(self.parked.remove(role)),
+            Record::Seat(seat) => self.seat = seat.clone(),
+            Record::Draft(turn, Some(text)) => drop(self.drafts.insert(*turn, text.clone())),
+            Record::Draft(turn, None) => drop(self.drafts.remove(turn)),
             Record::Event(_) => {}
         }
         Ok(())
@@ -96,6 +102,8 @@ impl Journal {
             keys: self.keys.values().map(|used| (**used).clone()).collect(),
             notes: self.notes.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             parked: self.parked.iter().map(|(role, until)| (role.clone(), *until)).collect(),
+            seat: self.seat.as_deref().cloned(),
+            drafts: self.drafts.iter().map(|(turn, text)| (*turn, text.clone())).collect(),
         }
     }
 

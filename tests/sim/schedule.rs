@@ -113,6 +113,14 @@ pub enum Op {
         key: u8,
         deadline: bool,
     },
+    Reply {
+        pick: u8,
+        text: u8,
+    },
+    Seat {
+        who: u8,
+        how: u8,
+    },
     Ask {
         pick: u8,
         text: u8,
@@ -251,6 +259,7 @@ fn op(rng: &mut Rng, calm: bool) -> Op {
         37..40 => Op::Spawn { by, session: rng.percent(75), second: rng.percent(30), key: key(rng) },
         40..42 => Op::Stop { by, pick, kill: rng.percent(50) },
         42..46 => Op::StartRun { by, program: rng.pick(), key: key(rng), deadline: rng.percent(15) },
+        46 if rng.percent(50) => Op::Reply { pick, text: rng.below(2) as u8 },
         46..49 => Op::Ask { pick, text: rng.below(3) as u8 },
         49..54 => Op::Carry { pick },
         54..63 => Op::Exit { pick, ok: rng.percent(75), busy: rng.percent(40) },
@@ -275,6 +284,7 @@ fn op(rng: &mut Rng, calm: bool) -> Op {
         84..87 => Op::Kill { pick },
         87 => Op::Dialog { pick },
         88 if rng.percent(70) => Op::Reload(charter(rng)),
+        88 if rng.percent(50) => Op::Seat { who: rng.below(3) as u8, how: rng.below(3) as u8 },
         88 => Op::ShutDown,
         89..92 => Op::StoreFails { n: 1 + rng.below(2) as u8 },
         _ => Op::Crash {

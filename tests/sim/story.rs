@@ -55,6 +55,7 @@ impl Story {
                 Input::Act(action) => format!("the charter acts: {action:?}"),
                 Input::Tick => "tick".to_string(),
                 Input::Drain => "drain".to_string(),
+                Input::SeatGone(process) => format!("the leader's process {} has ended", process.pid),
             };
             format!("{:>9} ms  {what}", now.0 as i64 - 1_700_000_000_000)
         });

@@ -38,6 +38,8 @@ pub struct Watch {
     acked: BTreeSet<(Sender, MessageId)>,
     /// How many turns of a sender were handed by a role while this turn was another sender's next one for it.
     overtaken: BTreeMap<(RoleName, TurnId, Sender), u32>,
+    /// What the workers themselves replied to turns that have ended.
+    drafted: BTreeMap<TurnId, std::sync::Arc<str>>,
     came_back: Option<Time>,
 }
 
@@ -71,6 +73,9 @@ impl Watch {
             }
         }
         self.order(step, fleet)?;
+        if let Some(id) = journal.drafts.keys().find(|id| fleet.turn(**id).is_none_or(|turn| turn.state.is_settled())) {
+            return broken("the worker's own reply counts", format!("{id} ended without it"));
+        }
         in_flight(fleet)?;
         caps(step, fleet)?;
         due(fleet, journal, limits, now, self.came_back)
@@ -95,12 +100,23 @@ impl Watch {
                 if !journal.turns.contains_key(&id) {
                     return broken("no message is made up", format!("an envelope for {id}, which nobody sent"));
                 }
-                if envelope.ok && *envelope.text != *format!("the reply to {id}") {
+                let own = self.drafted.remove(&id);
+                if own.as_ref().is_some_and(|own| *own != envelope.text) {
+                    return broken(
+                        "the worker's own reply counts",
+                        format!("{id} got '{}', not {own:?}", envelope.text),
+                    );
+                }
+                if envelope.ok && own.is_none() && *envelope.text != *format!("the reply to {id}") {
                     return broken("no message is made up", format!("{id} got the reply '{}'", envelope.text));
                 }
                 if envelope.outcome == Outcome::Unknown && !died {
                     return broken("unknown only where a host died", format!("{id}: {:?}", envelope.why));
                 }
+                Ok(())
+            }
+            Record::Draft(id, None) => {
+                self.drafted.extend(journal.drafts.get(id).map(|text| (*id, text.clone())));
                 Ok(())
             }
             Record::Message(message) => {

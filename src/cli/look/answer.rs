@@ -83,7 +83,7 @@ pub fn pending(pending: &Pending, look: &Look) -> String {
     };
     let why = match pending.pending {
         PendingKind::Question => "asks, and goes on when it is answered".to_string(),
-        PendingKind::WaitOver => format!("is still {}", pending.state),
+        PendingKind::WaitOver | PendingKind::Accepted => format!("is still {}", pending.state),
     };
     let mut line = format!("{} {why}", look.bold(&id));
     if let (PendingKind::WaitOver, Some(waits)) = (pending.pending, &pending.waits) {

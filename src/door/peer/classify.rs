@@ -1,5 +1,5 @@
-//! From an owner to a caller: worker, operator or anonymous. A pure function: what is not known for sure takes
-//! rights away and never gives any. The seat is not decided here.
+//! From an owner to a caller: worker, leader, operator or anonymous. A pure function: what is not known for sure takes
+//! rights away and never gives any. Who may sit in the seat is not decided here; only who sits there already.
 
 use std::collections::HashMap;
 
@@ -35,8 +35,14 @@ pub enum Doubt {
 ///
 /// `roots` are the pane-execs of this fleet. Any worker among the holders wins, by the nearest root above it, also
 /// through a proxy: being a worker only takes rights away. The operator is our own user, in no worker's tree, with
-/// the whole chain of ancestors seen.
-pub fn classify(owner: Option<&Owner>, our_uid: u32, roots: &HashMap<Process, WorkerName>, proxied: bool) -> Caller {
+/// the whole chain of ancestors seen. The leader is that too, and every holder is the process in the seat or below it.
+pub fn classify(
+    owner: Option<&Owner>,
+    our_uid: u32,
+    roots: &HashMap<Process, WorkerName>,
+    seat: Option<Process>,
+    proxied: bool,
+) -> Caller {
     let Some(owner) = owner.filter(|o| !o.holders.is_empty()) else {
         return Doubt::NotFound.into();
     };
@@ -60,6 +66,8 @@ pub fn classify(owner: Option<&Owner>, our_uid: u32, roots: &HashMap<Process, Wo
         Doubt::OtherUser.into()
     } else if proxied {
         Doubt::Proxied.into()
+    } else if seat.is_some_and(|seat| owner.holders.iter().all(|h| h.process == seat || h.ancestors.contains(&seat))) {
+        Caller::Leader
     } else {
         Caller::Operator
     }
@@ -118,9 +126,9 @@ mod tests {
     fn nearest_root_wins() {
         let r = roots(&[(10, "outer"), (30, "inner")]);
         let o = owner(vec![holder(50, &[40, 30, 20, 10])]);
-        assert_eq!(classify(Some(&o), US, &r, false), worker("inner", true));
+        assert_eq!(classify(Some(&o), US, &r, None, false), worker("inner", true));
         let o = owner(vec![holder(20, &[10])]);
-        assert_eq!(classify(Some(&o), US, &r, false), worker("outer", false));
+        assert_eq!(classify(Some(&o), US, &r, None, false), worker("outer", false));
     }
 
     #[test]
@@ -128,22 +136,22 @@ mod tests {
         let mut r = roots(&[]);
         r.insert(Process { pid: 10, start: 7 }, "w".into());
         let o = owner(vec![holder(20, &[10])]);
-        assert_eq!(classify(Some(&o), US, &r, false), Caller::Operator);
+        assert_eq!(classify(Some(&o), US, &r, None, false), Caller::Operator);
     }
 
     #[test]
     fn one_worker_among_the_holders_is_enough_and_two_are_too_many() {
         let r = roots(&[(10, "a"), (11, "b")]);
         let (free, a, b) = (holder(90, &[80]), holder(20, &[10]), holder(21, &[11]));
-        assert_eq!(classify(Some(&owner(vec![free.clone(), a.clone()])), US, &r, false), worker("a", false));
-        assert_eq!(classify(Some(&owner(vec![a, free, b])), US, &r, false), Caller::from(Doubt::Shared));
+        assert_eq!(classify(Some(&owner(vec![free.clone(), a.clone()])), US, &r, None, false), worker("a", false));
+        assert_eq!(classify(Some(&owner(vec![a, free, b])), US, &r, None, false), Caller::from(Doubt::Shared));
     }
 
     #[test]
     fn the_agent_among_its_children_counts_as_the_agent() {
         let r = roots(&[(10, "a")]);
         let o = owner(vec![holder(20, &[10]), holder(25, &[20, 10])]);
-        assert_eq!(classify(Some(&o), US, &r, false), worker("a", false));
+        assert_eq!(classify(Some(&o), US, &r, None, false), worker("a", false));
     }
 
     #[test]
@@ -151,24 +159,42 @@ mod tests {
         let r = roots(&[(10, "a")]);
         let mut o = owner(vec![holder(20, &[10])]);
         o.uid = 1;
-        assert_eq!(classify(Some(&o), US, &r, true), worker("a", false));
+        assert_eq!(classify(Some(&o), US, &r, None, true), worker("a", false));
+    }
+
+    #[test]
+    fn the_leader_is_the_process_in_the_seat_and_everything_below_it() {
+        let none = roots(&[]);
+        let (seat, child, stranger) = (holder(50, &[40]), holder(60, &[50, 40]), holder(70, &[40]));
+        let judge = |holders: &[&Holder], roots: &HashMap<Process, WorkerName>| {
+            classify(Some(&owner(holders.iter().map(|&h| h.clone()).collect())), US, roots, Some(p(50)), false)
+        };
+        assert_eq!(judge(&[&seat], &none), Caller::Leader);
+        assert_eq!(judge(&[&seat, &child], &none), Caller::Leader);
+        assert_eq!(judge(&[&stranger], &none), Caller::Operator);
+        assert_eq!(judge(&[&child, &stranger], &none), Caller::Operator, "one holder outside is enough");
+        // The daemon was started from the leader's shell, and its worker is below the leader too.
+        assert_eq!(judge(&[&child], &roots(&[(60, "w")])), worker("w", false));
+        let reused = Some(Process { pid: 50, start: 7 });
+        assert_eq!(classify(Some(&owner(vec![seat.clone()])), US, &none, reused, false), Caller::Operator);
+        assert_eq!(classify(Some(&owner(vec![seat])), US, &none, Some(p(50)), true), Doubt::Proxied.into());
     }
 
     #[test]
     fn every_doubt_takes_the_rights_away() {
         let r = roots(&[]);
         let plain = owner(vec![holder(20, &[19])]);
-        assert_eq!(classify(Some(&plain), US, &r, false), Caller::Operator);
-        assert_eq!(classify(None, US, &r, false), Caller::from(Doubt::NotFound));
-        assert_eq!(classify(Some(&owner(vec![])), US, &r, false), Caller::from(Doubt::NotFound));
-        assert_eq!(classify(Some(&plain), 0, &r, false), Caller::from(Doubt::OtherUser));
-        assert_eq!(classify(Some(&plain), US, &r, true), Caller::from(Doubt::Proxied));
+        assert_eq!(classify(Some(&plain), US, &r, None, false), Caller::Operator);
+        assert_eq!(classify(None, US, &r, None, false), Caller::from(Doubt::NotFound));
+        assert_eq!(classify(Some(&owner(vec![])), US, &r, None, false), Caller::from(Doubt::NotFound));
+        assert_eq!(classify(Some(&plain), 0, &r, None, false), Caller::from(Doubt::OtherUser));
+        assert_eq!(classify(Some(&plain), US, &r, None, true), Caller::from(Doubt::Proxied));
         let mut marked = plain.clone();
         marked.holders[0].marked = true;
-        assert_eq!(classify(Some(&marked), US, &r, false), Caller::from(Doubt::Stray));
+        assert_eq!(classify(Some(&marked), US, &r, None, false), Caller::from(Doubt::Stray));
         let mut broken = plain;
         broken.holders[0].whole = false;
-        assert_eq!(classify(Some(&broken), US, &r, false), Caller::from(Doubt::Broken));
+        assert_eq!(classify(Some(&broken), US, &r, None, false), Caller::from(Doubt::Broken));
     }
 
     #[test]

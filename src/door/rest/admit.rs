@@ -11,7 +11,7 @@ use super::super::conn::Conn;
 use super::super::metrics::Metrics;
 use super::super::refused::Refused;
 use super::{Door, paths};
-use crate::fleet::rules::{self, Verb};
+use crate::fleet::rules::{self, Door as Way, Verb};
 
 /// Finds the caller, refuses what it may not do, and hands the caller on to the handler.
 pub(super) async fn admit(
@@ -28,13 +28,13 @@ pub(super) async fn admit(
     if matches!(verb, Verb::Health | Verb::Metrics) {
         return next.run(request).await;
     }
-    let fleet = door.engine.fleet();
-    let roots = fleet.workers().filter_map(|w| Some((w.process?, w.name.clone()))).collect();
-    let caller = conn.caller(request.headers(), &roots).await;
-    let checked = rules::check(&caller, verb);
+    let identity = conn.identity(request.headers(), &door.engine.fleet()).await;
+    let caller = identity.caller;
+    let verb = paths::verb_of(verb, &caller);
+    let checked = rules::check_at(&caller, verb, Way::Rest);
     tracing::debug!(door = "rest", caller = ?caller, verb = verb.word(), allowed = checked.is_ok(), "decided");
     match checked {
-        Ok(()) => {
+        Ok(_) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
         }

@@ -3,6 +3,7 @@
 
 use axum::http::Method;
 
+use crate::fleet::caller::Caller;
 use crate::fleet::rules::Verb;
 
 /// One path.
@@ -21,6 +22,7 @@ pub(super) const PATHS: &[Path] = &[
     post("/message", Verb::Send),
     post("/v1/send", Verb::Send),
     post("/v1/reply", Verb::Answer),
+    post("/v1/ask", Verb::Ask),
     post("/v1/cancel", Verb::Cancel),
     get("/v1/status", Verb::Status),
     get("/v1/turns/{id}", Verb::Status),
@@ -39,6 +41,8 @@ pub(super) const PATHS: &[Path] = &[
     post("/v1/route", Verb::Route),
     get("/v1/charter", Verb::Charter),
     post("/v1/charter/reload", Verb::Reload),
+    get("/v1/seat", Verb::Seat),
+    post("/v1/seat/release", Verb::Release),
     get("/healthz", Verb::Health),
     get("/metrics", Verb::Metrics),
 ];
@@ -47,6 +51,14 @@ pub(super) const PATHS: &[Path] = &[
 pub(super) fn verb(method: &Method, path: &str) -> Option<Verb> {
     let method = if method == Method::HEAD { &Method::GET } else { method };
     PATHS.iter().find(|p| p.method == *method && p.fits(path)).map(|p| p.verb)
+}
+
+/// Returns what a caller wants by a path: a worker replies to its own turn where others answer a question.
+pub(super) fn verb_of(verb: Verb, caller: &Caller) -> Verb {
+    match (verb, caller) {
+        (Verb::Answer, Caller::Worker { .. }) => Verb::Reply,
+        (verb, _) => verb,
+    }
 }
 
 /// Returns a path as the metrics name it: all that are not ours are one.

@@ -11,7 +11,7 @@ use super::super::intake::{Json, Nothing, Query};
 use super::super::refused::Refused;
 use super::Door;
 use super::turns::{WAIT, WaitQuery, known};
-use crate::engine::requests::RunRequest;
+use crate::engine::requests::{Origin, RunRequest};
 use crate::fleet::caller::Caller;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::run::Run;
@@ -41,7 +41,7 @@ pub(super) async fn run(
     Json(request): Json<RunRequest>,
 ) -> Result<Response, Refused> {
     let wait = request.wait;
-    let started = door.engine.start_run(&caller, request).await?;
+    let started = door.engine.start_run(&caller, request, &Origin::default()).await?;
     match wait {
         Some(wait) => door.wait_run(&caller, started.id, wait).await,
         None => Ok((StatusCode::ACCEPTED, Out(started)).into_response()),

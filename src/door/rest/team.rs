@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::super::intake::Json;
 use super::super::refused::Refused;
 use super::Door;
-use crate::engine::requests::SpawnRequest;
+use crate::engine::requests::{Origin, SpawnRequest};
 use crate::fleet::caller::{Caller, CallerKind};
 use crate::fleet::ids::WorkerName;
-use crate::fleet::rules::{self, Verb};
+use crate::fleet::rules::{self, Door as Way, Verb};
 
 /// Who the caller is, as its connection shows.
 #[derive(Debug, Serialize)]
@@ -46,7 +46,7 @@ pub(super) struct StopRequest {
 /// Who the caller is and what it may do; open to everybody.
 pub(super) async fn whoami(State(door): State<Door>, Extension(caller): Extension<Caller>) -> Response {
     let kind = caller.kind();
-    let may = Verb::ALL.into_iter().filter(|v| rules::allowed(kind, *v)).map(Verb::word).collect();
+    let may = rules::menu(kind, Way::Rest).map(Verb::word).collect();
     let generation = door.engine.fleet().team().map_or(0, |team| team.generation.number);
     let (name, via_child, why) = match caller {
         Caller::Worker { name, via_child } => (Some(name), Some(via_child), None),
@@ -67,7 +67,7 @@ pub(super) async fn spawn(
     Extension(caller): Extension<Caller>,
     Json(request): Json<SpawnRequest>,
 ) -> Result<Response, Refused> {
-    Ok(Out(door.engine.spawn(&caller, request).await?).into_response())
+    Ok(Out(door.engine.spawn(&caller, request, &Origin::default()).await?).into_response())
 }
 
 /// Stops a worker.
@@ -77,4 +77,17 @@ pub(super) async fn stop(
     Json(request): Json<StopRequest>,
 ) -> Result<Response, Refused> {
     Ok(Out(door.engine.stop(&caller, &request.worker, request.kill).await?).into_response())
+}
+
+/// Who sits in the seat.
+pub(super) async fn seat(State(door): State<Door>, Extension(caller): Extension<Caller>) -> Result<Response, Refused> {
+    Ok(Out(door.engine.seat(&caller)?).into_response())
+}
+
+/// Frees the seat. Takes no body.
+pub(super) async fn release(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.release_seat(&caller).await?).into_response())
 }

@@ -13,7 +13,7 @@ use super::super::intake::{Json, Nothing, Query, wait};
 use super::super::refused::Refused;
 use super::Door;
 use super::health::Health;
-use crate::engine::requests::{ReplyRequest, RunWaited, SendRequest, Waited};
+use crate::engine::requests::{AskRequest, Origin, ReplyRequest, RunWaited, SendRequest, Waited};
 use crate::fleet::caller::Caller;
 use crate::fleet::ids::{RunId, TurnId, WorkerName};
 use crate::fleet::refusal::Refusal;
@@ -70,7 +70,7 @@ pub(super) async fn message(
     Json(request): Json<SendRequest>,
 ) -> Result<Response, Refused> {
     let wait = request.wait.unwrap_or(WAIT);
-    let turn = door.engine.send(&caller, request).await?.turn.id;
+    let turn = door.engine.send(&caller, request, &Origin::default()).await?.turn.id;
     door.wait_turn(&caller, turn, wait).await
 }
 
@@ -81,20 +81,42 @@ pub(super) async fn send(
     Json(request): Json<SendRequest>,
 ) -> Result<Response, Refused> {
     let wait = request.wait;
-    let accepted = door.engine.send(&caller, request).await?;
+    let accepted = door.engine.send(&caller, request, &Origin::default()).await?;
     match wait {
         Some(wait) => door.wait_turn(&caller, accepted.turn.id, wait).await,
         None => Ok((StatusCode::ACCEPTED, Out(accepted)).into_response()),
     }
 }
 
-/// Answers a question.
+/// Answers a question; from a worker, replies to the turn that it has.
 pub(super) async fn reply(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
     Json(request): Json<ReplyRequest>,
 ) -> Result<Response, Refused> {
-    Ok(Out(door.engine.answer(&caller, request).await?).into_response())
+    match caller {
+        Caller::Worker { .. } if request.question.is_some() => Err(Refusal::invalid("a worker answers no question")
+            .hint("leave 'question' out to reply to your turn")
+            .into()),
+        Caller::Worker { .. } => Ok(Out(door.engine.reply(&caller, request.turn, request.text).await?).into_response()),
+        _ => Ok(Out(door.engine.answer(&caller, request).await?).into_response()),
+    }
+}
+
+/// Asks inside the turn that a worker has: 200 with the answer, 202 if the wait is over first.
+pub(super) async fn ask(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<AskRequest>,
+) -> Result<Response, Refused> {
+    let wait = request.wait.unwrap_or(WAIT);
+    let origin = Origin::default();
+    let asked = tokio::select! {
+        asked = door.engine.ask(&caller, request.clone(), &origin, wait) => asked,
+        () = door.closing.cancelled() => door.engine.ask(&caller, request, &origin, Span(0)).await,
+    }?;
+    let status = if asked.answer.is_some() { StatusCode::OK } else { StatusCode::ACCEPTED };
+    Ok((status, Out(asked)).into_response())
 }
 
 /// Withdraws a queued turn, interrupts a running one, or ends a run.

@@ -1,16 +1,14 @@
-//! Watching a process that is not ours to wait for, and ending a pane-exec with its tree from outside.
+//! Ending a pane-exec with its tree from outside.
 //!
 //! Asked nicely first, since only pane-exec sees its whole tree and writes the record. What it can no longer do is
 //! done here. Which turn that is for is unknown here.
 
 use std::collections::HashSet;
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
+use rustix::process::Signal;
 
+use super::super::ended::gone;
 use super::super::env::root_mark;
 use super::super::process::{ProcessId, descendants, marked_with};
 
@@ -18,35 +16,6 @@ use super::super::process::{ProcessId, descendants, marked_with};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long the dead may take to be gone.
 const GIVE_UP: Duration = Duration::from_secs(5);
-/// How often it is looked where the kernel cannot tell.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// Returns when this very process runs no more.
-pub(super) async fn gone(process: ProcessId) {
-    let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
-    let descriptor = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::NONBLOCK).ok());
-    let watched = descriptor.and_then(watch);
-    // Compared after it was opened: what the descriptor names cannot change any more.
-    if !process.is_alive() {
-        return;
-    }
-    if let Some(watched) = watched
-        && watched.readable().await.is_ok()
-    {
-        return;
-    }
-    while process.is_alive() {
-        tokio::time::sleep(LOOK).await;
-    }
-}
-
-#[expect(
-    deprecated,
-    reason = "its successor is an unsafe function; for an OwnedFd, which is what is given here, this one is sound"
-)]
-fn watch(descriptor: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(descriptor, Interest::READABLE).ok()
-}
 
 /// Ends a pane-exec and all below it.
 pub(super) async fn end(root: ProcessId) {

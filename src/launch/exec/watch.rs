@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,6 +146,7 @@ impl Watch {
             turn: turn.id.to_string(),
             from: turn.sender.to_string(),
             worker: self.worker.name.to_string(),
+            state: self.desk.options.turns.parent().unwrap_or(Path::new("")).display().to_string(),
         };
         let plan = Plan::of(&self.worker.profile, &provenance, &self.desk.options.executables);
         let plan = plan.map_err(|error| Obstacle::Final(error.to_string()))?;
@@ -198,7 +200,7 @@ impl Watch {
 
     async fn until_gone(&self, process: ProcessId) {
         tokio::select! {
-            () = ending::gone(process) => {}
+            () = super::super::ended::gone(process) => {}
             () = self.stop.cancelled() => ending::end(process).await,
         }
     }
@@ -264,7 +266,7 @@ impl Watch {
         self.tell_finished(finish, is_idle).await;
         if !is_idle {
             for process in left {
-                ending::gone(process).await;
+                super::super::ended::gone(process).await;
             }
             self.tell_idle().await;
         }
