@@ -10,4 +10,5 @@ pub mod metrics;
 pub mod peer;
 pub mod refused;
 pub mod rest;
+pub mod schema;
 pub mod server;

@@ -10,6 +10,8 @@ mod mail;
 mod paths;
 mod runs;
 mod team;
+#[cfg(test)]
+mod tests;
 mod turns;
 
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::intake::Json;
@@ -15,30 +16,32 @@ use crate::fleet::ids::WorkerName;
 use crate::fleet::rules::{self, Verb};
 
 /// Who the caller is, as its connection shows.
-#[derive(Debug, Serialize)]
-struct Whoami {
-    caller: CallerKind,
-    /// The worker's name.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Whoami {
+    /// What kind of caller it is.
+    pub(super) caller: CallerKind,
+    /// The worker's name, for a worker.
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<WorkerName>,
-    /// True for a process that the worker's agent started.
+    pub(super) name: Option<WorkerName>,
+    /// For a worker: true for a process that its agent started, false for the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    via_child: Option<bool>,
-    /// Why the caller was not recognised.
+    pub(super) via_child: Option<bool>,
+    /// Why the caller was not recognised, for an anonymous one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
-    /// What the caller may do.
-    may: Vec<&'static str>,
+    pub(super) why: Option<String>,
+    /// What the caller may do, as words such as `send` and `poll`.
+    pub(super) may: Vec<&'static str>,
     /// The charter generation in force; 0 = none.
-    generation: u64,
+    pub(super) generation: u64,
 }
 
 /// A worker to be stopped.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StopRequest {
+    /// The worker's name.
     worker: String,
-    /// At once instead of after its present turn.
+    /// True stops it at once, false after its present turn.
     #[serde(default)]
     kill: bool,
 }
