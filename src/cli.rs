@@ -2,6 +2,7 @@
 //! Commands that need a daemon reach it by its HTTP API alone; only `serve` builds one in this process.
 
 mod ack;
+mod ask;
 mod cancel;
 mod charter;
 mod client;
@@ -14,7 +15,9 @@ mod interrupt;
 mod look;
 mod poll;
 mod reply;
+mod rules;
 mod run;
+mod seat;
 mod send;
 mod serve;
 mod status;
@@ -86,6 +89,9 @@ enum Command {
     /// Answer a question of a worker or a run
     #[command(after_help = reply::EXAMPLES)]
     Reply(reply::ReplyArgs),
+    /// Inside a worker: ask whoever sent the turn, and wait for the answer
+    #[command(after_help = ask::EXAMPLES)]
+    Ask(ask::AskArgs),
     /// Withdraw or interrupt a turn, or end a run
     #[command(after_help = cancel::EXAMPLES)]
     Cancel(cancel::CancelArgs),
@@ -112,6 +118,14 @@ enum Command {
         #[command(subcommand)]
         command: charter::CharterCommand,
     },
+    /// Show who is the leader, or free the leader's seat
+    #[command(after_help = seat::EXAMPLES, arg_required_else_help = true)]
+    Seat {
+        #[command(subcommand)]
+        command: seat::SeatCommand,
+    },
+    /// Print who may do what, through which door
+    Rules,
     /// Print the version of this program, and of the daemon that runs
     Version,
     /// Print a completion script for a shell
@@ -156,6 +170,7 @@ fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
         Command::Poll(args) => poll::run(terminal, args),
         Command::Ack(args) => ack::run(terminal, args),
         Command::Reply(args) => reply::run(terminal, args),
+        Command::Ask(args) => ask::run(terminal, args),
         Command::Cancel(args) => cancel::run(terminal, args),
         Command::Run { command } => run::run(terminal, command),
         Command::Recipes => run::recipes(terminal),
@@ -163,6 +178,8 @@ fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
         Command::Spawn(args) => worker::spawn(terminal, args),
         Command::Stop(args) => worker::stop(terminal, args),
         Command::Charter { command } => charter::run(terminal, command),
+        Command::Seat { command } => seat::run(terminal, command),
+        Command::Rules => rules::run(terminal),
         Command::Version => status::version(terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -6,8 +6,11 @@
 pub mod conn;
 pub mod guard;
 pub mod intake;
+pub mod mcp;
 pub mod metrics;
 pub mod peer;
 pub mod refused;
 pub mod rest;
+pub mod schema;
 pub mod server;
+mod whoami;

@@ -21,6 +21,9 @@ Examples:
   fleetd init team && cd team && fleetd serve";
 
 const CONFIG: &str = include_str!("init/fleetd.toml");
+/// How leading agents find the fleet's tools, in the project whose leader they are.
+const CLIENT: &str = include_str!("init/mcp.json");
+const CLIENT_FILE: &str = ".mcp.json";
 const EDITOR: &str = include_str!("init/luarc.json");
 const CHARTER: &str = "charters/default";
 /// What an editor needs to know the verbs of a charter; `.luarc.json` names its folder.
@@ -67,6 +70,12 @@ pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
     let verb = if args.dry_run { "would write" } else { "wrote" };
     let mut lines: Vec<String> = done.written.iter().map(|path| format!("{verb} {}", path.display())).collect();
     lines.extend(done.kept.iter().map(|path| format!("kept {}: it is there already", path.display())));
+    if done.kept.iter().any(|path| path.ends_with(CLIENT_FILE)) {
+        lines.push(format!(
+            "for the leader's tools {CLIENT_FILE} needs: {}",
+            CLIENT.split_whitespace().collect::<String>()
+        ));
+    }
     if !done.left_out.is_empty() {
         let names: Vec<String> = done.left_out.iter().map(|path| path.display().to_string()).collect();
         lines.push(format!("left out {}: a charter is there already", names.join(", ")));
@@ -81,7 +90,12 @@ pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
 
 /// Returns everything that is written, by its path.
 fn files() -> Vec<(String, Cow<'static, str>)> {
-    let own = [("fleetd.toml", CONFIG.into()), (".luarc.json", EDITOR.into()), (META, charter::meta().into())];
+    let own = [
+        ("fleetd.toml", CONFIG.into()),
+        (CLIENT_FILE, CLIENT.into()),
+        (".luarc.json", EDITOR.into()),
+        (META, charter::meta().into()),
+    ];
     let own = own.into_iter().map(|(name, text)| (name.to_string(), text));
     own.chain(DEFAULT_CHARTER.iter().map(|(name, text)| (format!("{CHARTER}/{name}"), (*text).into()))).collect()
 }

@@ -153,7 +153,9 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let stop = CancellationToken::new();
     let listen = listener.local();
     state.announce(&listen.to_string())?;
-    let router = door::rest::Door::new(handle.clone(), stop.clone()).router();
+    let (mcp, telling) = door::mcp::Mcp::new(handle.clone(), store.clone(), stop.clone());
+    tasks.spawn("mcp-changes", telling);
+    let router = door::rest::Door::new(handle.clone(), stop.clone()).router(mcp.router());
     tasks.spawn("doors", listener.serve(router, stop.clone(), GRACE));
     let status = handle.policy().status();
     opened(&Opened { listen, charter: status, degraded: handle.degraded(), adopted, resumed });

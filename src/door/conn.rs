@@ -28,12 +28,18 @@ pub struct Identity {
     pub caller: Caller,
     /// The process that owns the connection, if it is one of this machine; of several the eldest.
     pub process: Option<Process>,
+    /// Whether it is known by the token that it showed.
+    pub token: bool,
 }
 
 impl Identity {
-    /// Returns what would sit in the seat if this caller took it.
-    pub fn sitter(&self) -> Option<Sitter> {
-        self.process.map(Sitter::Process)
+    /// Returns what would sit in the seat if this caller took it by a request of this session.
+    pub fn sitter(&self, session: Option<&str>) -> Option<Sitter> {
+        match (self.token, session) {
+            (true, Some(session)) => Some(Sitter::Session(session.into())),
+            (true, None) => Some(Sitter::Token),
+            (false, _) => self.process.map(Sitter::Process),
+        }
     }
 }
 
@@ -62,6 +68,7 @@ impl Conn {
         Identity {
             caller: peer::classify(owner, self.resolver.our_uid(), &roots, seat, proxied),
             process: owner.and_then(|owner| owner.holders.iter().map(|h| h.process).min_by_key(|p| (p.start, p.pid))),
+            token: false,
         }
     }
 }

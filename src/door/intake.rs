@@ -10,6 +10,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
+use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
@@ -35,7 +36,7 @@ pub struct Json<T>(pub T);
 pub struct Query<T>(pub T);
 
 /// What a request carries that takes no fields.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
@@ -86,6 +87,14 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     })?;
     json.end().map_err(|e| explain::json(".", &e))?;
     Ok(value)
+}
+
+/// Reads the arguments of a call that came as JSON already.
+pub fn arguments<T: DeserializeOwned>(arguments: serde_json::Value) -> Result<T, Refusal> {
+    serde_path_to_error::deserialize(arguments).map_err(|e| {
+        let path = e.path().to_string();
+        explain::shape("the arguments", &path, &e.inner().to_string())
+    })
 }
 
 async fn bytes(mut body: Body) -> Result<Bytes, Refused> {

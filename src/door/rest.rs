@@ -10,6 +10,8 @@ mod mail;
 mod paths;
 mod runs;
 mod team;
+#[cfg(test)]
+mod tests;
 mod turns;
 
 use std::sync::Arc;
@@ -42,8 +44,8 @@ impl Door {
         Self { engine, metrics, closing }
     }
 
-    /// Returns the routes with everything that stands before them.
-    pub fn router(self) -> Router {
+    /// Returns the routes, those of other doors among them, with everything that stands before all of them.
+    pub fn router(self, others: Router) -> Router {
         Router::new()
             .route("/message", post(turns::message))
             .route("/v1/send", post(turns::send))
@@ -72,13 +74,14 @@ impl Door {
             .route("/healthz", get(health::healthz))
             .route("/metrics", get(health::metrics))
             .route_layer(middleware::from_fn_with_state(self.clone(), admit::admit))
+            .with_state(self.clone())
+            .merge(others)
             .method_not_allowed_fallback(wrong_method)
             .fallback(wrong_path)
             // From here on the last one is the outermost.
             .layer(middleware::from_fn(guard::guard))
             .layer(middleware::from_fn(guard::unwind))
-            .layer(middleware::from_fn_with_state(self.metrics.clone(), admit::tally))
-            .with_state(self)
+            .layer(middleware::from_fn_with_state(self.metrics, admit::tally))
     }
 }
 

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -99,26 +100,26 @@ pub trait Policy: Send + Sync + 'static {
     fn reload(&self) -> Boxed<Result<CharterStatus, Refusal>>;
 }
 
-/// The state of the charter, for every door.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+/// The state of the charter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CharterStatus {
-    /// The directory.
+    /// The directory that it is read from.
     pub dir: String,
     /// The generation in force.
     pub generation: Generation,
-    /// When it came into force.
+    /// When that came into force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
-    /// Its files.
+    /// The names of its files.
     pub files: Vec<String>,
     /// True when the files in force are the copy of the last good ones and not what lies in the directory.
     pub last_good: bool,
     /// Why the newest files were not taken, as `file:line: message` with the source line; absent when they were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How many loads were refused since the start.
+    /// How many loads were refused since the daemon started.
     pub rejected: u64,
-    /// Rubrics skipped because of an error since the start.
+    /// How often a rubric was skipped because of an error since the daemon started.
     pub rubric_errors: u64,
 }
 

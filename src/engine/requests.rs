@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,50 +18,54 @@ use crate::fleet::view::{QuestionView, TurnView, WorkerView};
 use crate::fleet::worker::Process;
 
 /// A message to a worker, a role or the rubrics. `to` and `role` are two words for the same; exactly one is given.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendRequest {
-    /// A role, a worker, or `auto` for the rubrics.
+    /// The address: a role, a worker, or `auto` to let the charter's rubrics decide. Give this or `role`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// A role.
+    /// The same as `to`, for when it is a role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// What the worker is asked to do; at most 1 MiB.
+    /// What the worker is asked to do: not only white space, and at most 1 MiB unless the settings say otherwise.
+    #[schemars(length(min = 1), regex(pattern = r"\S"))]
     pub prompt: String,
-    /// A free word for the rubrics.
+    /// A free word for the kind of work; the charter's rubrics may look at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// `now` goes before everything that waits at the same address.
+    /// `now` goes before everything that waits at the same address; `normal` waits its turn.
     #[serde(default)]
     pub priority: Priority,
-    /// From acceptance to settlement; `"8m"` or seconds.
+    /// How long it may take from acceptance to its end, as `"8m"` or a number of seconds; no limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Span>,
-    /// How long the call waits for the reply; `POST /message` waits 10 minutes unless told otherwise.
+    /// How long the call waits for the reply, as `"8m"` or a number of seconds, 60 minutes at most. If absent,
+    /// `POST /message` waits 10 minutes, and `POST /v1/send` answers at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Span>,
-    /// Idempotency key: same key and body, same turn.
+    /// Idempotency key: the same key and body is the same turn; another body is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
 }
 
 /// A start of a recipe.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
-    /// The recipe.
+    /// The recipe's name.
     pub recipe: String,
-    /// Its job; an object with the fields of the recipe's `input`.
+    /// Its job: an object with the fields of the recipe's `input`; empty if absent.
     #[serde(default)]
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     pub job: Value,
-    /// Shorter than the recipe's own, if wanted.
+    /// How long the run may take, as `"8m"` or a number of seconds; the recipe's own deadline still holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Span>,
-    /// How long the call waits for the end; absent = answer at once with the run's id.
+    /// How long the call waits for the end, as `"8m"` or a number of seconds, 60 minutes at most; if absent, it
+    /// answers at once with the stored run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Span>,
-    /// Idempotency key: same key and body, same run.
+    /// Idempotency key: the same key and body is the same run; another body is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
 }
@@ -74,46 +79,46 @@ pub enum Waited {
     Open(Pending),
 }
 
-/// An open turn or run, and why the wait for it ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A turn or run that has not ended, and why the wait for it did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pending {
-    /// `accepted`, `question` or `wait_over`.
+    /// Why nothing has ended yet: nobody waited, it asks something, or the time was over.
     pub pending: PendingKind,
-    /// The turn, for a message.
+    /// The turn, if that was waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// The run, for a recipe.
+    /// The run, if that was waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// Where it stands.
+    /// Where it stands: the state of the turn, or `running`.
     pub state: String,
-    /// Why it is not going on, if it waits for something.
+    /// What it waits for, in a few words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<String>,
-    /// Its open questions.
+    /// Its open questions; answer them with `reply`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionView>,
 }
 
 /// Why a wait ended before what was waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PendingKind {
     /// It is stored; nobody waited for it.
     Accepted,
-    /// It asks something.
+    /// It asks something; see `questions`.
     Question,
-    /// The bound of the wait was reached.
+    /// The time of the wait is over; it goes on.
     WaitOver,
 }
 
-/// An ended run with its value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A run with its value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// The run.
     #[serde(flatten)]
     pub run: Run,
-    /// What it returned; null while it runs.
+    /// What the recipe returned: any JSON; null while it runs.
     pub value: Arc<Value>,
 }
 
@@ -126,93 +131,94 @@ pub enum RunWaited {
     Open(Pending),
 }
 
-/// What waits for the caller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What waits in the caller's mailbox.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mail {
     /// Oldest first.
     pub messages: Vec<MailItem>,
-    /// True when the limit cut the list.
+    /// True when there is more than fits into this answer.
     pub more: bool,
-    /// Give this as `after` to see only what comes later.
+    /// The id of the last message here; give it as `after` to see only what comes later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<MessageId>,
 }
 
-/// One thing that waits for the caller. Exactly one of `reply`, `question`, `run`, `notice` is there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// One message of a mailbox. Exactly one of `reply`, `question`, `run` and `notice` is there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MailItem {
     /// Its id, for `ack`.
     pub message: MessageId,
     /// When it came.
     pub at: Time,
-    /// True when a waiting call was given it already.
+    /// True when it was given to a call that waited for it.
     pub shown: bool,
-    /// A settled turn.
+    /// The reply of a turn that ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Arc<Envelope>>,
-    /// An open question.
+    /// An open question; answer it with `reply`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<QuestionView>,
-    /// An ended run.
+    /// A run that ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunResult>,
-    /// Anything else worth knowing.
+    /// Something else worth knowing, as a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
 }
 
 /// What `ack` did.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Acked {
-    /// Collected now.
+    /// Messages that were collected by this call.
     pub acked: Vec<MessageId>,
-    /// Nothing waits under these: collected before, or never there.
+    /// Messages that do not wait: collected before, or never there.
     pub unknown: Vec<MessageId>,
 }
 
 /// An answer to a question; exactly one of `question` and `turn` is given.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplyRequest {
-    /// The question.
+    /// The question. Give this or `turn`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<QuestionId>,
-    /// A turn with exactly one open question.
+    /// The turn that asks, if exactly one of its questions is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// The answer.
+    /// The answer: not only white space, and at most 1 MiB unless the settings say otherwise.
+    #[schemars(length(min = 1), regex(pattern = r"\S"))]
     pub text: String,
 }
 
 /// A start of a worker.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpawnRequest {
-    /// Its role.
+    /// The role that it joins.
     pub role: String,
-    /// One of the role's profiles; the first if absent.
+    /// One of the role's profiles; the role's first one if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Idempotency key: same key and body, same worker.
+    /// Idempotency key: the same key and body is the same worker; another body is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
 }
 
-/// Everything known of a turn: its receipt and its events.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Everything known of a turn but its texts: its receipt and its events.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trace {
     /// The turn with its receipt.
     #[serde(flatten)]
     pub turn: TurnView,
     /// What happened, oldest first.
     pub events: Vec<Event>,
-    /// The end of what the process wrote to stderr, of a turn that ended without a reply.
+    /// The end of what the worker's process wrote to stderr, if the turn ended without a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
 }
 
 /// Everything known of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunDetail {
     /// The run with its value.
     #[serde(flatten)]
@@ -225,11 +231,11 @@ pub struct RunDetail {
 }
 
 /// The recipes of the charter in force.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recipes {
-    /// The generation.
+    /// The charter generation that declares them.
     pub generation: u64,
-    /// By name.
+    /// All recipes, by name.
     pub recipes: Vec<RecipeSpec>,
 }
 
@@ -243,7 +249,7 @@ pub struct Origin {
 }
 
 /// A question of a worker inside its turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskRequest {
     /// What is asked. The same text in the same turn is the same question.
@@ -257,7 +263,7 @@ pub struct AskRequest {
 }
 
 /// A question and its answer, if there is one yet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     /// The question.
     pub question: QuestionId,
@@ -270,7 +276,7 @@ pub struct Asked {
 }
 
 /// What became of a worker's reply: it is kept, and is the reply's text when the turn ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Noted {
     /// The turn.
     pub turn: TurnId,
@@ -281,7 +287,7 @@ pub struct Noted {
 }
 
 /// Who sits in the seat.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeatView {
     /// Whether anybody does.
     pub taken: bool,

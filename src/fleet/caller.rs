@@ -2,9 +2,11 @@
 //!
 //! A `Caller` is decided by the door from the connection, never from a name in a request.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::ids::{RunId, WorkerName};
@@ -51,15 +53,15 @@ impl Caller {
     }
 }
 
-/// The four kinds of caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// Who a caller is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallerKind {
-    /// The main session.
+    /// The main session, which holds the seat.
     Leader,
-    /// A human on this machine.
+    /// A human on this machine, as themself.
     Operator,
-    /// A spawned session.
+    /// A process below a worker.
     Worker,
     /// Everybody else.
     Anonymous,
@@ -132,5 +134,20 @@ impl Serialize for Sender {
 impl<'de> Deserialize<'de> for Sender {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         String::deserialize(d)?.parse().map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for Sender {
+    fn schema_name() -> Cow<'static, str> {
+        "Sender".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Who sent it: `leader`, `operator` or a run such as `run r3`.",
+            "type": "string",
+            "pattern": "^(leader|operator|run r[0-9]{1,19})$",
+            "examples": ["operator", "run r3"],
+        })
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,12 +11,12 @@ use super::ids::{MessageId, ProfileName, RoleName, TurnId, WorkerName};
 use super::time::Time;
 use super::turn::Outcome;
 
-/// The reply with its metadata; its JSON form is the answer of `POST /message` and of a recipe's `run:send`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The reply to a turn with its metadata: how the turn ended, who answered, what it took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Envelope {
     /// The turn.
     pub turn: TurnId,
-    /// The message that carries it; absent in a run, whose steps collect by themselves.
+    /// Its id in the sender's mailbox, for `ack`; absent for a turn that a run sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
     /// Who answered.
@@ -24,7 +25,7 @@ pub struct Envelope {
     pub ok: bool,
     /// How the turn ended.
     pub outcome: Outcome,
-    /// The outcome's word when it is not `replied`, or `busy` when a step was never accepted.
+    /// The outcome's word when it is not `replied`; in a run also `busy`, when the turn was never accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Why it ended so, for people.
@@ -40,7 +41,7 @@ pub struct Envelope {
     pub usage: Option<Usage>,
     /// When what happened.
     pub times: Times,
-    /// What showed how the turn ended: `exit_status`, `hook`, `screen`, …
+    /// What showed how the turn ended, such as `exit_status`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
     /// How the process ended, for workers that are one process a turn.
@@ -51,7 +52,7 @@ pub struct Envelope {
     pub stderr: Option<String>,
     /// The charter generation when the turn was accepted.
     pub generation: u64,
-    /// Present when the text was cut.
+    /// Where the whole text lies, if it was too long for here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<Truncated>,
     /// The turn that this one tried again.
@@ -60,7 +61,8 @@ pub struct Envelope {
 }
 
 /// Who answered a turn; all absent when no worker ever had it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "AnsweredBy")]
 pub struct From {
     /// The worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,13 +76,13 @@ pub struct From {
     /// Its launcher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launcher: Option<String>,
-    /// The model that the agent named.
+    /// The model, as the agent named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
 /// What a turn cost, in tokens and, where known, in money.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Tokens read.
     pub input: u64,
@@ -96,22 +98,22 @@ pub struct Usage {
 }
 
 /// When what happened to a turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Times {
-    /// Accepted and stored.
+    /// When it was accepted and stored.
     pub accepted: Time,
-    /// Given to a worker.
+    /// When it was given to a worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed: Option<Time>,
-    /// Proven to have been taken.
+    /// When it was proven that the worker took it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<Time>,
-    /// Ended.
+    /// When it ended.
     pub settled: Time,
 }
 
 /// How a process ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
     /// It exited with this code.
@@ -121,7 +123,7 @@ pub enum Exit {
 }
 
 /// Where the rest of a cut text lies.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Truncated {
     /// The file with the whole text.
     pub path: String,

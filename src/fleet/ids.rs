@@ -3,15 +3,17 @@
 //! Numbered ids come from one counter of the fleet and print as a letter and the number (`t17`), which is also
 //! their form in JSON and in the store. Names are what humans chose. Nothing here knows what the things do.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 macro_rules! numbered {
-    ($(#[$doc:meta])* $name:ident, $letter:literal) => {
-        $(#[$doc])*
+    ($(#[doc = $doc:literal])* $name:ident, $letter:literal) => {
+        $(#[doc = $doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u64);
 
@@ -45,6 +47,21 @@ macro_rules! numbered {
                 text.parse().map_err(D::Error::custom)
             }
         }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "description": concat!($($doc),*).trim(),
+                    "type": "string",
+                    "pattern": concat!("^", $letter, "[0-9]{1,19}$"),
+                    "examples": [concat!($letter, "17")],
+                })
+            }
+        }
     };
 }
 
@@ -71,9 +88,9 @@ numbered!(
 
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(transparent)]
+        $(#[$doc])*
         pub struct $name(pub Arc<str>);
 
         impl $name {
@@ -124,7 +141,8 @@ named!(
     StepPath
 );
 named!(
-    /// An idempotency key, as its caller wrote it.
+    /// An idempotency key, as its caller wrote it: 1 to 200 characters, kept as long as history is (7 days unless set).
+    #[schemars(extend("minLength" = 1, "maxLength" = 200))]
     Key
 );
 

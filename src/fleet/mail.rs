@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
@@ -43,7 +44,7 @@ pub enum About {
 }
 
 /// Who asks a question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Asker {
     /// A worker, inside this turn.
@@ -58,7 +59,7 @@ pub enum Asker {
 }
 
 /// A question of a worker or a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     /// Its id.
     pub id: QuestionId,
@@ -66,14 +67,14 @@ pub struct Question {
     pub asker: Asker,
     /// Who should answer.
     pub to: Sender,
-    /// What is asked; bounded, so it is kept here.
+    /// What is asked.
     pub text: Arc<str>,
-    /// When.
+    /// When it was asked.
     pub at: Time,
     /// The answer, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<str>>,
-    /// The message that shows it.
+    /// Its id in the mailbox of who should answer, for `ack`.
     pub message: MessageId,
     /// The request of a session by which it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -96,10 +97,10 @@ pub enum Made {
     Worker(WorkerName),
 }
 
-/// Something that happened, for history and for people.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Something that happened to a turn, a run or a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
-    /// When.
+    /// When it happened.
     pub at: Time,
     /// The turn it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,22 +5,23 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a request was refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
-    /// What kind of mistake or state it is; stable, for programs.
+    /// What kind of mistake or state it is; for programs, and stable.
     pub kind: RefusalKind,
     /// What was tried and why it was refused; for people.
     pub message: String,
-    /// What would be right: valid names, near misses, a command to run.
+    /// What would be right: valid names, a near miss, a command to run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
 }
 
 /// The kinds of refusal; REST maps each to a status in one place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalKind {
     /// The request itself is wrong: a field, a type, a value.

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,16 +15,16 @@ use super::time::{Span, Time};
 use super::turn::Priority;
 
 /// Where a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunOutcome {
-    /// Ended with a value.
+    /// It ended with a value.
     Done,
-    /// Ended with a value and something missing.
+    /// It ended with a value, and something is missing.
     Partial,
-    /// The recipe said it failed, or its code did.
+    /// The recipe said that it failed, or its code did.
     Failed,
-    /// Ended by a caller.
+    /// It was ended by a caller.
     Cancelled,
     /// Its deadline passed.
     TimedOut,
@@ -43,37 +44,37 @@ impl RunOutcome {
 }
 
 /// One execution of a recipe, without its job and value, which lie beside it in the store.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its id.
     pub id: RunId,
-    /// The recipe.
+    /// The recipe's name.
     pub recipe: RecipeName,
-    /// Who started it and gets its end and its questions.
+    /// Who started it, and gets its end and its questions.
     pub owner: Sender,
     /// The owner's idempotency key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
-    /// The charter it began with, and is replayed from.
+    /// The charter generation that it began with and goes on with.
     pub generation: Generation,
     /// When it was accepted.
     pub started: Time,
-    /// When it is ended from outside.
+    /// When it must have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
-    /// How many steps are finished; the next one to finish gets this number.
+    /// How many of its steps are finished.
     pub finished_steps: u64,
-    /// How many turns it sent, and how many of them are settled.
+    /// How many turns it sent.
     pub sent: u64,
-    /// Settled ones among them.
+    /// How many of them ended.
     pub settled: u64,
-    /// The last line of `run:progress`.
+    /// What the recipe last said about its progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
     /// How it ended, once it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<RunOutcome>,
-    /// Why, unless it is done.
+    /// Why it ended so, unless it is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// When it ended.
@@ -131,26 +132,26 @@ pub struct StepSend {
 }
 
 /// A step as stored; its value lies beside it in the store.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// The run.
     pub run: RunId,
-    /// Where it stands in the run.
+    /// Its path in the run.
     pub path: StepPath,
     /// The verb: `send`, `sleep`, `now`, `random`, `note`, `ask_leader`, `progress`.
     pub verb: String,
-    /// Hex hash of the request, to notice a run that left its path.
+    /// Hex hash of what it asked for, by which a run that leaves its recorded path is noticed.
     pub hash: String,
-    /// What it asked for in a few words, for the divergence error and for `run show`.
+    /// What it asked for, in a few words.
     pub what: String,
-    /// Where in the charter it was called, `recipes/x.lua:12`.
+    /// Where in the charter it was called, such as `recipes/x.lua:12`.
     pub at: String,
     /// When it began.
     pub began: Time,
     /// Its latest turn, for a send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// How many tries are left.
+    /// How often its turn may still be tried again.
     #[serde(default)]
     pub retries: u32,
     /// How long each try may take.

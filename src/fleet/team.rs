@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,11 +13,11 @@ use super::ids::{ProfileName, RecipeName, RoleName};
 use super::time::{Span, Time};
 
 /// A loaded charter's number and the hash of its files.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Generation {
-    /// Counts up with every accepted load, over restarts; 0 = no charter yet.
+    /// Its number: counts up with every accepted load, over restarts; 0 = no charter yet.
     pub number: u64,
-    /// Hex SHA-256 of the sorted names and bytes of all sources.
+    /// Hex SHA-256 of the names and contents of its files.
     pub hash: String,
 }
 
@@ -90,19 +91,19 @@ pub struct Role {
 }
 
 /// What a recipe says of itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecipeSpec {
     /// Its name.
     pub name: RecipeName,
     /// What it does, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// JSON Schema of its job, made from `spec.input`.
+    /// JSON Schema of its job.
     pub input: Value,
-    /// How long a run may take from its start.
+    /// How long a run of it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Span>,
-    /// Where it is declared, `recipes/bug-hunt.lua:3`.
+    /// Where it is declared, such as `recipes/bug-hunt.lua:3`.
     pub at: String,
 }
 
@@ -130,32 +131,32 @@ pub struct TeamLoad {
 }
 
 /// One role's load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleLoad {
     /// How many may be busy at once.
     pub max_busy: u32,
     /// How many are busy.
     pub busy: u32,
-    /// How many more could start now.
+    /// How many more may be busy now.
     pub free: u32,
     /// How many turns wait in its queue, those of runs included.
     pub waiting: u32,
-    /// How many may wait.
+    /// How many messages may wait in its queue.
     pub max_waiting: u32,
-    /// Living workers.
+    /// How many workers of it live.
     pub workers: u32,
-    /// Turns of the last ten minutes that failed, timed out or were lost.
+    /// How many of its turns failed, timed out or were lost in the last ten minutes.
     pub recent_failures: u32,
 }
 
 /// Where a task should go, by a rubric or by its sender.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Routed {
     /// Where it goes.
     pub to: Address,
     /// Why, in the rubric's words.
     pub because: String,
-    /// The rubric that decided.
+    /// The rubric that decided, by its reason text.
     pub rubric: String,
     /// What each rubric that was asked said, in order.
     pub asked: Vec<Asked>,
@@ -164,16 +165,16 @@ pub struct Routed {
 }
 
 /// What one rubric said when it was asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
-    /// The rubric's own reason text.
+    /// The rubric, by its reason text.
     pub rubric: String,
-    /// "nothing", "w-local: because …" or its error with file and line.
+    /// What it said: `nothing`, an address with the reason, or its error with file and line.
     pub said: String,
 }
 
 /// What a message is addressed to.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Address {
     /// Any worker of this role.

@@ -1,13 +1,15 @@
 //! Time as the fleet sees it: a number that is handed in, never read from a clock.
 //! Spans as people write them are read here for JSON, TOML and Lua alike. No `Instant` or `SystemTime` may come in.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Add, Sub};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// A moment: milliseconds since 1970 (UTC).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Time(pub u64);
 
@@ -122,6 +124,38 @@ impl<'de> Deserialize<'de> for Span {
             Raw::Seconds(n) => Span::from_seconds_f64(n)
                 .ok_or_else(|| D::Error::custom(format!("{n} seconds is not a usable length of time"))),
         }
+    }
+}
+
+impl JsonSchema for Span {
+    // What is written is narrower than what is read, so the two cannot share a name.
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Span".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        if generator.contract().is_serialize() {
+            return json_schema!({
+                "description": "A length of time in milliseconds.",
+                "type": "string",
+                "pattern": "^[0-9]+ms$",
+                "examples": ["480000ms"],
+            });
+        }
+        // So many digits that no text of this form is longer than ten years.
+        let text = "^([0-9]{1,8}(\\.[0-9]+)?(ms|s)|[0-9]{1,6}(\\.[0-9]+)?(m|min)|[0-9]{1,4}(\\.[0-9]+)?h|[0-9]{1,3}(\\.[0-9]+)?d)$";
+        json_schema!({
+            "description": "A length of time: a text such as \"250ms\", \"90s\", \"8m\", \"2h\", \"7d\", or a number of seconds.",
+            "anyOf": [
+                { "type": "string", "pattern": text },
+                { "type": "number", "minimum": 0, "maximum": 320_000_000 },
+            ],
+            "examples": ["8m", 480],
+        })
     }
 }
 

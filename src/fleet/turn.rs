@@ -3,6 +3,7 @@
 //! This is the row that is stored; the prompt and the reply text lie beside it in the store and are never held
 //! here, so that ten thousand waiting turns stay small. How a turn moves is decided elsewhere in `fleet/`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
@@ -11,20 +12,20 @@ use super::team::Address;
 use super::time::Time;
 
 /// Where a turn stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnState {
-    /// Stored, waits for a worker.
+    /// It is stored and waits for a worker.
     Queued,
-    /// Given to the pane, the agent's API or the process.
+    /// It was given to a worker.
     Handed,
-    /// Proven to have been taken.
+    /// It is proven that the worker took it.
     Submitted,
     /// The worker is at it.
     Working,
     /// The worker asked something and waits for the answer.
     Asking,
-    /// Ended; see the outcome.
+    /// It ended; see the outcome.
     Settled,
     /// Its reply was acknowledged by the sender.
     Collected,
@@ -43,18 +44,18 @@ impl TurnState {
 }
 
 /// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// With a reply.
+    /// It was replied to.
     Replied,
     /// The worker tried and failed.
     Failed,
-    /// Withdrawn or interrupted by a caller, or by the end of its run.
+    /// It was withdrawn or interrupted by a caller, or by the end of its run.
     Cancelled,
-    /// Its deadline or its profile's timeout passed.
+    /// Its deadline or the timeout of its worker's profile passed.
     TimedOut,
-    /// The worker's tree is proven dead after the text was taken.
+    /// The worker died after it had taken the text.
     Lost,
     /// It was not shown how it ended; never sent again by itself.
     Unknown,
@@ -79,8 +80,8 @@ impl Outcome {
     }
 }
 
-/// Which of two waiting turns of a sender goes first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// Whether a message goes before others that wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// Before everything that waits at the same address.
@@ -91,11 +92,11 @@ pub enum Priority {
 }
 
 /// One dated line of a turn's receipt.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stamp {
-    /// When.
+    /// When the state began.
     pub at: Time,
-    /// The state that began then.
+    /// The state.
     pub state: TurnState,
     /// What else is known: worker, reason, outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,20 +104,20 @@ pub struct Stamp {
 }
 
 /// Which step of which run a turn belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepRef {
     /// The run.
     pub run: RunId,
-    /// The step.
+    /// The step's path in the run.
     pub path: StepPath,
 }
 
 /// One message to a worker and everything until its reply is collected, without the texts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
     /// Its id.
     pub id: TurnId,
-    /// Who sent it.
+    /// Who sent it, and gets the reply.
     pub sender: Sender,
     /// What it is addressed to.
     pub to: Address,
@@ -138,10 +139,10 @@ pub struct Turn {
     pub key: Option<Key>,
     /// When it was accepted.
     pub accepted: Time,
-    /// When it must be settled.
+    /// When it must have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
-    /// When its profile's timeout ends, once it runs.
+    /// When the timeout of its worker's profile passes, once it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Time>,
     /// The turn that this one tries again.

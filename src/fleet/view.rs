@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{MessageId, ProfileName, QuestionId, RoleName, RunId, TurnId, WorkerName};
@@ -21,12 +22,12 @@ const MOST_TURNS: usize = 100;
 const RECENT: Span = Span::minutes(10);
 
 /// A turn with what it waits for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnView {
     /// The row.
     #[serde(flatten)]
     pub turn: Turn,
-    /// Why it is not going on, if it waits.
+    /// What it waits for, in a few words, if it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<String>,
     /// How many of the same sender's turns go first, while it is queued.
@@ -37,7 +38,7 @@ pub struct TurnView {
 }
 
 /// One worker in the roster.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerView {
     /// Its name.
     pub name: WorkerName,
@@ -47,19 +48,20 @@ pub struct WorkerView {
     pub profile: ProfileName,
     /// Its launcher.
     pub launcher: String,
-    /// What it is doing.
+    /// What it is doing: `starting`, `ready`, `busy`, `clearing`, `draining`, `blocked`, `parked`, `unreachable`,
+    /// `failed` or `gone`.
     pub state: String,
-    /// More about that: the dialog, the reason.
+    /// Why, if it is blocked or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The turn it has.
+    /// The turn that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
-    /// Started by its role and not by a caller.
+    /// True when its role started it, false when a caller did.
     pub elastic: bool,
-    /// Turns that it ended.
+    /// How many turns it had that ended.
     pub turns: u32,
-    /// The pane-exec above its processes.
+    /// The process above all its processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
     /// Milliseconds since the present state began.
@@ -67,7 +69,7 @@ pub struct WorkerView {
 }
 
 /// One role in the roster.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleView {
     /// Its name.
     pub name: RoleName,
@@ -82,7 +84,7 @@ pub struct RoleView {
 }
 
 /// One open turn in the roster.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenTurn {
     /// Its id.
     pub turn: TurnId,
@@ -95,7 +97,7 @@ pub struct OpenTurn {
     /// The worker that has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerName>,
-    /// Why it is not going on, if it waits.
+    /// What it waits for, in a few words, if it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<String>,
     /// How many of the same sender's turns go first, while it is queued.
@@ -105,8 +107,8 @@ pub struct OpenTurn {
     pub age_ms: u64,
 }
 
-/// Everybody.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Everybody: roles with their load, workers, and what is open.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Roster {
     /// The charter generation in force; 0 = none.
     pub generation: u64,
@@ -114,19 +116,19 @@ pub struct Roster {
     pub roles: Vec<RoleView>,
     /// All workers by role and number.
     pub workers: Vec<WorkerView>,
-    /// Turns that are not settled.
+    /// How many turns have not ended.
     pub open_turns: usize,
     /// The first hundred of them: those that workers have, then those that wait, each by id.
     #[serde(default)]
     pub turns: Vec<OpenTurn>,
-    /// Runs that have not ended.
+    /// How many runs have not ended.
     pub open_runs: usize,
-    /// What waits for the leader and for the operator.
+    /// How many messages wait, by whose mailbox they lie in: `leader`, `operator`.
     pub mail: std::collections::BTreeMap<String, usize>,
 }
 
 /// An open question.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionView {
     /// Its id: what `reply` takes.
     pub question: QuestionId,
@@ -138,7 +140,7 @@ pub struct QuestionView {
     pub run: Option<RunId>,
     /// What is asked.
     pub text: Arc<str>,
-    /// When.
+    /// When it was asked.
     pub at: Time,
 }
 

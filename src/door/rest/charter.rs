@@ -4,6 +4,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::super::intake::Json;
@@ -12,10 +13,12 @@ use super::Door;
 use crate::fleet::caller::Caller;
 
 /// A message as the rubrics see it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RouteRequest {
+    /// The message.
     prompt: String,
+    /// A free word for the kind of work.
     #[serde(default)]
     kind: Option<String>,
 }

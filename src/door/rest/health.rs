@@ -5,24 +5,25 @@ use axum::Json as Out;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::refused::Refused;
 use super::Door;
 
 /// How the daemon does.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Health {
-    /// It answers.
-    live: bool,
-    /// It takes work.
-    ready: bool,
+    /// True: it answers.
+    pub(super) live: bool,
+    /// True while it takes work.
+    pub(super) ready: bool,
     /// Why it does not work as it should; empty when all is well.
-    degraded: Vec<String>,
+    pub(super) degraded: Vec<String>,
     /// The charter generation in force; 0 = none.
-    generation: u64,
+    pub(super) generation: u64,
     /// The program's version.
-    version: &'static str,
+    pub(super) version: &'static str,
 }
 
 /// 200 while it takes work (also degraded, with the reasons), 503 when it does not.

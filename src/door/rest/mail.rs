@@ -4,34 +4,38 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::super::intake::{Json, Query, wait};
 use super::super::refused::Refused;
 use super::Door;
+use crate::engine::desk::MOST_MAIL;
 use crate::fleet::caller::Caller;
 use crate::fleet::ids::MessageId;
 use crate::fleet::time::Span;
 
 /// What to read of the mailbox.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PollQuery {
-    /// Only what came after this one.
+    /// Only what came after this message.
     #[serde(default)]
     after: Option<MessageId>,
-    /// How many at most.
+    /// How many messages at most.
     #[serde(default = "some")]
+    #[schemars(range(min = 1, max = MOST_MAIL))]
     limit: usize,
-    /// How long to wait if there is nothing.
+    /// How long to wait while there is nothing, as `30s` or a number of seconds, 60 minutes at most.
     #[serde(default, deserialize_with = "wait")]
     wait: Option<Span>,
 }
 
 /// What to collect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AckRequest {
+    /// The messages that are done with.
     messages: Vec<MessageId>,
 }
 

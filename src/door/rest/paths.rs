@@ -63,7 +63,7 @@ pub(super) fn verb_of(verb: Verb, caller: &Caller) -> Verb {
 
 /// Returns a path as the metrics name it: all that are not ours are one.
 pub(super) fn label(path: &str) -> &'static str {
-    PATHS.iter().find(|p| p.fits(path)).map_or("other", |p| p.path)
+    PATHS.iter().find(|p| p.fits(path)).map_or(if path == "/mcp" { "/mcp" } else { "other" }, |p| p.path)
 }
 
 /// Returns the methods that a path takes.

@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::intake::{Json, Nothing, Query};
@@ -20,18 +21,20 @@ use crate::fleet::run::Run;
 const MOST: usize = 1_000;
 
 /// Which runs to list.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunsQuery {
-    /// How many at most.
+    /// How many runs at most.
     #[serde(default = "some")]
+    #[schemars(range(min = 1, max = MOST))]
     limit: usize,
 }
 
 /// The newest runs.
-#[derive(Debug, Serialize)]
-struct Runs {
-    runs: Vec<Run>,
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Runs {
+    /// Newest first.
+    pub(super) runs: Vec<Run>,
 }
 
 /// Starts a recipe: 202 with the run; with `wait` 200 with its value, or 202 if it asks or the wait is over.

@@ -4,56 +4,31 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::super::intake::Json;
 use super::super::refused::Refused;
+use super::super::whoami::Whoami;
 use super::Door;
 use crate::engine::requests::{Origin, SpawnRequest};
-use crate::fleet::caller::{Caller, CallerKind};
-use crate::fleet::ids::WorkerName;
-use crate::fleet::rules::{self, Door as Way, Verb};
-
-/// Who the caller is, as its connection shows.
-#[derive(Debug, Serialize)]
-struct Whoami {
-    caller: CallerKind,
-    /// The worker's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<WorkerName>,
-    /// True for a process that the worker's agent started.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    via_child: Option<bool>,
-    /// Why the caller was not recognised.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
-    /// What the caller may do.
-    may: Vec<&'static str>,
-    /// The charter generation in force; 0 = none.
-    generation: u64,
-}
+use crate::fleet::caller::Caller;
+use crate::fleet::rules::Door as Way;
 
 /// A worker to be stopped.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StopRequest {
+    /// The worker's name.
     worker: String,
-    /// At once instead of after its present turn.
+    /// True stops it at once, false after its present turn.
     #[serde(default)]
     kill: bool,
 }
 
 /// Who the caller is and what it may do; open to everybody.
 pub(super) async fn whoami(State(door): State<Door>, Extension(caller): Extension<Caller>) -> Response {
-    let kind = caller.kind();
-    let may = rules::menu(kind, Way::Rest).map(Verb::word).collect();
-    let generation = door.engine.fleet().team().map_or(0, |team| team.generation.number);
-    let (name, via_child, why) = match caller {
-        Caller::Worker { name, via_child } => (Some(name), Some(via_child), None),
-        Caller::Anonymous { why } => (None, None, Some(why)),
-        Caller::Leader | Caller::Operator => (None, None, None),
-    };
-    Out(Whoami { caller: kind, name, via_child, why, may, generation }).into_response()
+    Out(Whoami::of(&caller, Way::Rest, &door.engine)).into_response()
 }
 
 /// Everybody: roles with their load, workers, what waits.

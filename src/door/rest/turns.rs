@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::intake::{Json, Nothing, Query, wait};
@@ -24,41 +25,49 @@ use crate::fleet::view::Roster;
 pub(super) const WAIT: Span = Span::minutes(10);
 
 /// A turn or a run to be ended; exactly one is given.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CancelRequest {
+    /// The turn: withdrawn if it waits, interrupted if it runs.
     #[serde(default)]
     turn: Option<TurnId>,
+    /// The run: ended with all its open turns.
     #[serde(default)]
     run: Option<RunId>,
 }
 
 /// What to look at; nothing given = everybody.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StatusQuery {
+    /// This turn.
     #[serde(default)]
     turn: Option<TurnId>,
+    /// This run.
     #[serde(default)]
     run: Option<RunId>,
+    /// This worker.
     #[serde(default)]
     worker: Option<String>,
+    /// How long to wait for the end of the turn or run, as `60s` or a number of seconds, 60 minutes at most.
     #[serde(default, deserialize_with = "wait")]
     wait: Option<Span>,
 }
 
 /// Everybody, and how the daemon does.
-#[derive(Debug, Serialize)]
-struct Everything {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Everything {
     #[serde(flatten)]
-    roster: Roster,
-    health: Health,
+    pub(super) roster: Roster,
+    /// How the daemon does.
+    pub(super) health: Health,
 }
 
 /// How long to wait.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WaitQuery {
+    /// How long to wait, as `60s` or a number of seconds; 10 minutes if absent, 60 at most.
     #[serde(default, deserialize_with = "wait")]
     pub wait: Option<Span>,
 }

@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use fleetd::door::mcp::Mcp;
 use fleetd::door::rest::Door;
 use fleetd::door::server::Listener;
 use fleetd::engine::handle::{Handle, Ports, build};
@@ -113,7 +114,8 @@ impl Inside {
     pub fn with_patience(patience: Duration) -> Inside {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let state = TempDir::new().unwrap();
-        let journal: Arc<dyn Journal> = Store::open(&StateDir::take(state.path()).unwrap()).unwrap();
+        let store = Store::open(&StateDir::take(state.path()).unwrap()).unwrap();
+        let (journal, sessions): (Arc<dyn Journal>, _) = (store.clone(), store);
         let (orders, taken) = mpsc::channel(4_096);
         let ports = Ports {
             journal: journal.clone(),
@@ -133,7 +135,9 @@ impl Inside {
             }
             let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap().patience(patience);
             let local = listener.local();
-            let router = Door::new(engine.clone(), closing.clone()).router();
+            let (mcp, telling) = Mcp::new(engine.clone(), sessions, closing.clone());
+            tokio::spawn(telling);
+            let router = Door::new(engine.clone(), closing.clone()).router(mcp.router());
             let serve = listener.serve(router, closing.clone(), Duration::from_secs(5));
             (local, tokio::spawn(serve))
         });

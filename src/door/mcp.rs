@@ -1,0 +1,74 @@
+//! The MCP door, `/mcp`: the fleet's tools for leaders and workers, by the session protocol of 2025-11-25 and the
+//! stateless one of 2026-07-28 side by side.
+//!
+//! The protocol itself is the library's (`rmcp`). Here is what it cannot know: who calls, what they may call, what a
+//! call comes to, and what outlives the daemon. Nothing is decided here; the engine's desk is asked.
+
+mod admit;
+mod args;
+mod beat;
+mod calls;
+mod changes;
+mod handler;
+mod kept;
+mod prompts;
+mod sessions;
+mod shapes;
+mod tools;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use self::changes::Changes;
+use self::handler::Handler;
+use self::kept::Kept;
+use self::sessions::Sessions;
+use crate::engine::handle::Handle;
+use crate::engine::ports;
+
+/// The largest body, as at the REST door: a prompt of 1 MiB in which every byte is escaped, and what is around it.
+const MOST: usize = 8 << 20;
+
+/// What everything here works with.
+#[derive(Clone)]
+pub struct Mcp {
+    engine: Handle,
+    closing: CancellationToken,
+    kept: Arc<Kept>,
+    changes: Changes,
+}
+
+impl Mcp {
+    /// Returns the door to an engine. Once `closing` is cancelled, calls that wait answer with where things stand.
+    pub fn new(
+        engine: Handle,
+        sessions: Arc<dyn ports::Sessions>,
+        closing: CancellationToken,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let kept = Arc::new(Kept::new(sessions, engine.clone()));
+        let changes = Changes::default();
+        let telling = changes.clone().tell(engine.clone());
+        (Self { engine, closing, kept, changes }, telling)
+    }
+
+    /// Returns the one path with everything that stands before it.
+    pub fn router(self) -> Router {
+        let sessions = Arc::new(Sessions::new(self.clone()));
+        let mut config = StreamableHttpServerConfig::default();
+        // Host and Origin are looked at by the one layer over all doors.
+        config.allowed_hosts = Vec::new();
+        config.max_request_body_bytes = MOST;
+        config.sse_retry = Some(sessions::RETRY);
+        config.session_store = Some(self.kept.clone());
+        // Not `closing`: a stream that is cut there could not tell its caller where things stand.
+        config.cancellation_token = CancellationToken::new();
+        let handler = Handler::new(self.clone());
+        let service = StreamableHttpService::new(move || Ok(handler.clone()), sessions.clone(), config);
+        let gate = admit::Gate { door: self, sessions };
+        Router::new().route_service("/mcp", service).layer(middleware::from_fn_with_state(gate, admit::admit))
+    }
+}

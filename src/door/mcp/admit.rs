@@ -1,0 +1,64 @@
+//! Before the library sees a request: who sends it, and whether the session that it names is theirs.
+//!
+//! A session's id is no proof of anything: to everybody but its opener it is as unknown as one that never was. What a
+//! caller may do with a tool is looked at where the tool is called.
+
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::super::conn::{Conn, Identity};
+use super::Mcp;
+use super::kept::Standing;
+use super::sessions::Sessions;
+
+/// The header that names a session.
+pub(super) const SESSION: &str = "mcp-session-id";
+
+tokio::task_local! {
+    /// Who sends the request that the library works on in this task, for those of its hooks that are not told.
+    pub(super) static SENDER: Identity;
+}
+
+/// What the layer works with.
+#[derive(Clone)]
+pub(super) struct Gate {
+    pub door: Mcp,
+    pub sessions: Arc<Sessions>,
+}
+
+/// Lets a request in with its sender's identity, or answers that there is no such session.
+pub(super) async fn admit(
+    State(gate): State<Gate>,
+    ConnectInfo(conn): ConnectInfo<Conn>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let identity = conn.identity(request.headers(), &gate.door.engine.fleet()).await;
+    if let Some(id) = session_of(request.headers()) {
+        let listens = request.method() == Method::GET;
+        match gate.door.kept.standing(id, &identity, listens).await {
+            Standing::Fine => {}
+            Standing::Unknown => return unknown(),
+            Standing::Stale => {
+                gate.sessions.forget(id).await;
+                return unknown();
+            }
+        }
+    }
+    request.extensions_mut().insert(identity.clone());
+    SENDER.scope(identity, next.run(request)).await
+}
+
+/// Returns the session that a request names.
+pub(super) fn session_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION).and_then(|id| id.to_str().ok())
+}
+
+/// The library's own answer for a session that it does not know.
+fn unknown() -> Response {
+    (StatusCode::NOT_FOUND, "Not Found: Session not found").into_response()
+}

@@ -1,0 +1,111 @@
+//! What the tools take that have no request of their own at the engine's desk.
+//! The comments here are read by models: they are the descriptions in the tools' schemas.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::fleet::ids::{MessageId, RunId, TurnId};
+use crate::fleet::time::Span;
+
+/// No arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// What to look at; give at most one of turn, run and worker. Nothing given = how the whole fleet does.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Status {
+    /// A turn: its receipt, what it waits for, its events.
+    #[serde(default)]
+    pub turn: Option<TurnId>,
+    /// A run: its value, steps and open questions.
+    #[serde(default)]
+    pub run: Option<RunId>,
+    /// A worker, by name.
+    #[serde(default)]
+    pub worker: Option<String>,
+    /// Wait so long for the turn or the run to end or to ask; the answer is then the reply, the run's value, or pending.
+    #[serde(default)]
+    pub wait: Option<Span>,
+}
+
+/// What to read of your mailbox.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Poll {
+    /// Only what came after this message: the cursor of the last poll.
+    #[serde(default)]
+    pub after: Option<MessageId>,
+    /// How many at most, 1 to 500; 20 unless told otherwise.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// Wait so long if there is nothing.
+    #[serde(default)]
+    pub wait: Option<Span>,
+}
+
+/// What you have read and dealt with.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ack {
+    /// The message ids of a poll, or of a reply that a waiting call gave you.
+    pub messages: Vec<MessageId>,
+}
+
+/// What to end; give exactly one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cancel {
+    /// A turn: withdrawn if it is queued, interrupted if it runs.
+    #[serde(default)]
+    pub turn: Option<TurnId>,
+    /// A run: its open turns are cancelled too.
+    #[serde(default)]
+    pub run: Option<RunId>,
+}
+
+/// Which worker goes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stop {
+    /// The worker, by name.
+    pub worker: String,
+    /// At once; otherwise it ends its present turn first.
+    #[serde(default)]
+    pub kill: bool,
+}
+
+/// A message as the rubrics see it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Route {
+    /// What the worker would be asked to do.
+    pub prompt: String,
+    /// A free word for the rubrics.
+    #[serde(default)]
+    pub kind: Option<String>,
+}
+
+/// What to do with the charter.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Charter {
+    /// Read the files anew and load them if they changed.
+    #[serde(default)]
+    pub reload: bool,
+}
+
+/// An answer to a question, or a worker's reply to its turn.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reply {
+    /// The leader: the question that is answered.
+    #[serde(default)]
+    pub question: Option<crate::fleet::ids::QuestionId>,
+    /// The leader: a turn with exactly one open question. A worker: its turn; the one it has if absent.
+    #[serde(default)]
+    pub turn: Option<TurnId>,
+    /// The answer, or the reply.
+    pub text: String,
+}

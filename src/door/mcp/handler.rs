@@ -1,0 +1,134 @@
+//! The library's handler: lists and calls by who sends them. One serves everybody; what differs is in the request.
+//! What a call comes to is in `calls`.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    Tool,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{RoleServer, ServerHandler};
+
+use super::super::conn::Identity;
+use super::calls::{self, origin::Request};
+use super::tools::{self, Entry};
+use super::{Mcp, prompts};
+
+/// What a client's model is told of the server; clients cut it after 2,000 characters.
+const INSTRUCTIONS: &str = include_str!("instructions.txt");
+
+/// The handler of all sessions and requests.
+#[derive(Clone)]
+pub(super) struct Handler {
+    door: Mcp,
+    table: Arc<Vec<Entry>>,
+}
+
+impl Handler {
+    pub(super) fn new(door: Mcp) -> Handler {
+        Handler { door, table: Arc::new(tools::table()) }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .build();
+        let mut config = ServerConfig::new(capabilities).with_instructions(INSTRUCTIONS);
+        config.server_info = Implementation::new("fleetd", env!("CARGO_PKG_VERSION"));
+        config
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let identity = identity_of(&cx)?;
+        let free = self.door.engine.fleet().seat().is_none();
+        let menu = self.table.iter().filter(|entry| entry.is_for(&identity.caller, free));
+        Ok(ListToolsResult::with_all_items(menu.map(|entry| entry.tool.clone()).collect()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.table.iter().find(|entry| entry.tool.name == name).map(|entry| entry.tool.clone())
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let request = Request::of(identity_of(&cx)?, &cx);
+        // A refusal is a result: clients hide the text of a protocol error from their models.
+        Ok(calls::call(&self.door, &self.table, call, request, &cx).await.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let identity = identity_of(&cx)?;
+        Ok(ListPromptsResult::with_all_items(prompts::list(&self.door, &identity)))
+    }
+
+    async fn get_prompt(
+        &self,
+        wanted: GetPromptRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let identity = identity_of(&cx)?;
+        Ok(prompts::get(&self.door, &identity, &wanted)?.into())
+    }
+
+    async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
+        self.door.changes.add(cx.peer);
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let offered = SubscriptionFilter::builder().tools_list_changed().prompts_list_changed().build();
+        Some(requested.intersection(&offered))
+    }
+
+    async fn listen(&self, cx: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut count = self.door.changes.count();
+        loop {
+            tokio::select! {
+                () = cx.cancelled() => return Ok(()),
+                () = self.door.closing.cancelled() => return Ok(()),
+                changed = count.changed() => {
+                    if changed.is_err() {
+                        return Ok(());
+                    }
+                    // What the client did not ask for is not sent; that is no fault.
+                    let _ = cx.sink().notify_tool_list_changed().await;
+                    let _ = cx.sink().notify_prompt_list_changed().await;
+                }
+            }
+        }
+    }
+}
+
+/// Returns who sends a request, as the layer before the library found out.
+fn identity_of(cx: &RequestContext<RoleServer>) -> Result<Identity, ErrorData> {
+    let parts = cx.extensions.get::<axum::http::request::Parts>();
+    let found = parts.and_then(|parts| parts.extensions.get::<Identity>()).cloned();
+    // Nobody comes here but through the layer.
+    found.ok_or_else(|| ErrorData::internal_error("the sender of the request is not known", None))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_instructions_fit_into_what_clients_read() {
+        let length = super::INSTRUCTIONS.chars().count();
+        assert!((400..2_000).contains(&length), "{length} characters");
+    }
+}

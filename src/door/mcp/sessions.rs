@@ -1,0 +1,219 @@
+//! The library's sessions, with event ids that name the boot and the request: a stream that a restart cut is finished
+//! by the next daemon, and an id of an earlier boot never meets a stream of this one.
+
+use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::stream::{BoxStream, StreamExt, poll_fn};
+use futures_util::{FutureExt, Stream};
+use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult};
+use rmcp::transport::WorkerTransport;
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError, LocalSessionWorker,
+};
+use rmcp::transport::streamable_http_server::session::{RestoreOutcome, ServerSseMessage, SessionId, SessionManager};
+
+use super::Mcp;
+use super::admit::SENDER;
+use super::beat::{self, BEAT};
+use super::calls::{self, origin};
+
+/// How soon a client that was cut off should come back.
+pub(super) const RETRY: Duration = Duration::from_secs(1);
+
+/// How long a session stays in memory without a message. Clients end none; a later one comes back from the store.
+const IDLE: Duration = Duration::from_secs(2 * 3_600);
+
+type Events = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
+
+/// The sessions in memory.
+pub(super) struct Sessions {
+    inner: LocalSessionManager,
+    boot: String,
+    door: Mcp,
+}
+
+impl Sessions {
+    pub(super) fn new(door: Mcp) -> Sessions {
+        let mut inner = LocalSessionManager::default();
+        inner.session_config.keep_alive = Some(IDLE);
+        inner.session_config.sse_retry = Some(RETRY);
+        // Two boots never share a name, also where the clock stands still.
+        let boot = format!("{:x}-{:x}", door.engine.now().0, RandomState::new().hash_one(std::process::id()));
+        Sessions { inner, boot, door }
+    }
+
+    /// Ends a session in memory whose client has to begin anew.
+    pub(super) async fn forget(&self, id: &str) {
+        // One that is not in memory is gone already.
+        let _ = self.inner.close_session(&id.into()).await;
+    }
+
+    fn tagged(&self, request: String, events: impl Stream<Item = ServerSseMessage> + Send + 'static) -> Events {
+        let boot = self.boot.clone();
+        shared(events.map(move |mut event| {
+            event.event_id = event.event_id.map(|id| format!("{boot}.{request}.{id}"));
+            event
+        }))
+    }
+
+    /// Finishes what an earlier daemon began: waits for the same turn and answers the request with it. The reader's
+    /// own polling drives it, so nothing waits any more once the reader is gone.
+    fn finish(&self, session: &str, request: RequestId) -> Events {
+        let door = self.door.clone();
+        let key = origin::request_key(session, &request);
+        let sender = SENDER.try_with(Clone::clone).ok();
+        let mut answer = async move {
+            let mut result = calls::resumed(&door, sender, key).await;
+            // Results of the session protocol have no such field.
+            result.result_type = None;
+            let message = ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), request);
+            ServerSseMessage::from_message(message)
+        }
+        .boxed()
+        .fuse();
+        let mut clock = tokio::time::interval(BEAT);
+        let mut done = false;
+        shared(poll_fn(move |cx| match (done, answer.poll_unpin(cx)) {
+            (true, _) => Poll::Ready(None),
+            (false, Poll::Ready(event)) => {
+                done = true;
+                Poll::Ready(Some(event))
+            }
+            (false, Poll::Pending) => {
+                clock.poll_tick(cx).map(|_| Some(ServerSseMessage::from_message(beat::silent_message())))
+            }
+        }))
+    }
+}
+
+impl SessionManager for Sessions {
+    type Error = LocalSessionManagerError;
+    type Transport = WorkerTransport<LocalSessionWorker>;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        self.inner.create_session().await
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.inner.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        self.inner.has_session(id).await
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        self.door.kept.rest(id);
+        self.inner.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let request = match &message {
+            ClientJsonRpcMessage::Request(request) => spelled(&request.id),
+            _ => String::new(),
+        };
+        Ok(self.tagged(request, self.inner.create_stream(id, message).await?))
+    }
+
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
+        self.inner.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        Ok(self.tagged(String::new(), self.inner.create_standalone_stream(id).await?))
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let mut parts = last.splitn(3, '.');
+        let (boot, request, event) = (parts.next(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        if boot == Some(&self.boot) {
+            let events = self.inner.resume(id, event.to_string()).await?;
+            return Ok(self.tagged(request.to_string(), events));
+        }
+        match read(request) {
+            Some(request) => Ok(self.finish(id, request)),
+            // A stream for what the server says by itself is begun anew: what was to be said then is true no more.
+            None => Ok(self.tagged(String::new(), self.inner.create_standalone_stream(id).await?)),
+        }
+    }
+
+    async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
+        self.inner.restore_session(id).await
+    }
+}
+
+/// A request's id as part of an event's: it holds no dot, whatever the client chose.
+fn spelled(id: &RequestId) -> String {
+    match id {
+        RequestId::Number(n) => format!("n{n}"),
+        RequestId::String(text) => {
+            std::iter::once("s".to_string()).chain(text.bytes().map(|byte| format!("{byte:02x}"))).collect()
+        }
+    }
+}
+
+fn read(spelled: &str) -> Option<RequestId> {
+    match spelled.split_at_checked(1)? {
+        ("n", digits) => digits.parse().ok().map(RequestId::Number),
+        ("s", hex) => {
+            let bytes =
+                hex.as_bytes().chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+            let text = String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()?;
+            Some(RequestId::String(text.into()))
+        }
+        _ => None,
+    }
+}
+
+/// Makes a stream fit to be shared between threads, as the library wants it: it is only ever polled by one.
+fn shared(events: impl Stream<Item = ServerSseMessage> + Send + 'static) -> Events {
+    Box::pin(Shared(Mutex::new(events.boxed())))
+}
+
+struct Shared(Mutex<BoxStream<'static, ServerSseMessage>>);
+
+impl Stream for Shared {
+    type Item = ServerSseMessage;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        // Alone with it, so nobody waits for the lock; a poisoned one cannot be, since nobody ever holds it.
+        let events = self.0.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        events.poll_next_unpin(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_requests_id_comes_back_from_an_events_id_whatever_it_is() {
+        for id in [RequestId::Number(-7), RequestId::Number(i64::MAX), RequestId::String("a.b/ü \u{0}".into())] {
+            let spelled = spelled(&id);
+            assert!(!spelled.contains('.'), "{spelled}");
+            assert_eq!(read(&spelled), Some(id));
+        }
+        for stranger in ["", "x", "n", "n1.5", "szz", "sff", "-"] {
+            assert_eq!(read(stranger), None, "{stranger}");
+        }
+    }
+}
