@@ -17,7 +17,7 @@ test *ARGS:
 # The lints alone, as CI runs them.
 lint:
     cargo fmt --check
-    cargo clippy --locked --all-targets -- -D warnings
+    cargo clippy --workspace --locked --all-targets -- -D warnings
 
 # The shipped demo on a folder: a private daemon, workers, a ranked result.
 demo *ARGS:

@@ -3,6 +3,8 @@
 //!
 //! `FLEETD_SIM_SEED=n` plays one seed, `FLEETD_SIM_SCHEDULES=n` that many; without either a hundred thousand.
 
+extern crate fleetd_rules as fleetd;
+
 #[path = "sim/callers.rs"]
 mod callers;
 #[path = "sim/charter.rs"]
