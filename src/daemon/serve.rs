@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::audit::AuditThread;
 use super::clock::SteadyClock;
 use super::settings::Settings;
 use super::tasks::Tasks;
@@ -68,6 +69,9 @@ pub enum ServeError {
     /// The charter inside the program could not be written where it is read.
     #[error("the built-in charter cannot be written into the state directory: {0}")]
     BuiltIn(std::io::Error),
+    /// The thread of the audit cannot be started.
+    #[error("cannot start the thread that writes the audit: {0}")]
+    Audit(std::io::Error),
     /// Signals cannot be heard.
     #[error("cannot listen for signals: {0}")]
     Signals(std::io::Error),
@@ -152,7 +156,9 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let stop = CancellationToken::new();
     let listen = listener.local();
     state.announce(&listen.to_string())?;
-    let router = door::rest::Door::new(handle.clone(), stop.clone()).router();
+    let audit = AuditThread::start(state.audit_file()).map_err(ServeError::Audit)?;
+    let door = door::rest::Door::new(handle.clone(), stop.clone()).auth(settings.auth).audit(audit.doors());
+    let router = door.router();
     tasks.spawn("doors", listener.serve(router, stop.clone(), GRACE));
     let status = handle.policy().status();
     opened(&Opened { listen, charter: status, degraded: handle.degraded(), adopted, resumed });
@@ -170,6 +176,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     // The doors end by themselves within their grace; everything else has nothing left to tell.
     let _ = tokio::time::timeout(GRACE * 2, tasks.end_of("doors")).await;
     let going_on = handle.fleet().workers().filter(|worker| worker.is_occupied()).count();
+    drop(audit);
     tracing::info!(turns_going_on = going_on, "ended");
     Ok(())
 }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use tokio::sync::OnceCell;
 
+use super::auth;
 use super::peer::{self, Ends, Owner, Resolver};
+use crate::config::Auth;
 use crate::fleet::caller::Caller;
 use crate::fleet::ids::WorkerName;
 use crate::fleet::worker::Process;
@@ -27,17 +29,36 @@ impl Conn {
         Self { ends: Ends::new(local, peer), resolver, owner: Arc::default() }
     }
 
-    /// Returns the port on which the connection was accepted.
-    pub fn port(&self) -> u16 {
-        self.ends.local.port()
+    /// Returns the address at which the connection was accepted; a listener on all addresses has many.
+    pub fn local(&self) -> SocketAddr {
+        self.ends.local
+    }
+
+    /// Returns the address that the connection comes from.
+    pub fn peer(&self) -> SocketAddr {
+        self.ends.peer
+    }
+
+    /// Returns whether a request comes from a process of this machine, and not through a proxy on it.
+    pub fn is_direct(&self, headers: &HeaderMap) -> bool {
+        self.ends.of_this_machine() && !peer::proxied(headers.keys().map(|name| name.as_str()))
+    }
+
+    /// Returns the process on the other end, once a caller was asked for and where it could be found.
+    pub fn pid(&self) -> Option<i32> {
+        self.owner.get().and_then(|owner| owner.holders.first()).map(|holder| holder.process.pid)
     }
 
     /// Returns who is calling, judged anew for each request: workers come and go while a connection stays.
-    pub async fn caller(&self, headers: &HeaderMap, roots: &HashMap<Process, WorkerName>) -> Caller {
+    pub async fn caller(&self, headers: &HeaderMap, roots: &HashMap<Process, WorkerName>, auth: &Auth) -> Caller {
         // "Cannot tell" is not kept: it may have been a moment's trouble, and it gives no rights meanwhile.
         let find = || async { self.resolver.owner(self.ends).await.ok_or(()) };
         let owner = self.owner.get_or_try_init(find).await.ok();
         let proxied = peer::proxied(headers.keys().map(|name| name.as_str()));
-        peer::classify(owner, self.resolver.our_uid(), roots, proxied)
+        let shown = peer::classify(owner, self.resolver.our_uid(), roots, proxied);
+        match auth {
+            Auth::LoopbackTrust => shown,
+            Auth::Token(of) => auth::by_token(shown, auth::proof(headers, &of.token)),
+        }
     }
 }

@@ -21,9 +21,11 @@ use axum::routing::{get, post};
 use axum::{Router, middleware};
 use tokio_util::sync::CancellationToken;
 
+use super::audit::Audit;
 use super::guard;
 use super::metrics::Metrics;
 use super::refused::Refused;
+use crate::config::Auth;
 use crate::engine::handle::Handle;
 use crate::fleet::refusal::{Refusal, RefusalKind, nearest};
 
@@ -33,13 +35,25 @@ pub struct Door {
     engine: Handle,
     metrics: Arc<Metrics>,
     closing: CancellationToken,
+    auth: Arc<Auth>,
+    audit: Audit,
 }
 
 impl Door {
     /// Returns the door to an engine. Once `closing` is cancelled, calls that wait answer with where things stand.
     pub fn new(engine: Handle, closing: CancellationToken) -> Self {
-        let metrics = Arc::new(Metrics::new(engine.clone()));
-        Self { engine, metrics, closing }
+        let metrics = Arc::new(Metrics::new(engine.clone(), Audit::none()));
+        Self { engine, metrics, closing, auth: Arc::default(), audit: Audit::none() }
+    }
+
+    /// Changes how callers are known (`loopback-trust`).
+    pub fn auth(self, auth: Auth) -> Self {
+        Self { auth: Arc::new(auth), ..self }
+    }
+
+    /// Changes where decisions are written (nowhere).
+    pub fn audit(self, audit: Audit) -> Self {
+        Self { metrics: Arc::new(Metrics::new(self.engine.clone(), audit.clone())), audit, ..self }
     }
 
     /// Returns the routes with everything that stands before them.
@@ -72,7 +86,8 @@ impl Door {
             .method_not_allowed_fallback(wrong_method)
             .fallback(wrong_path)
             // From here on the last one is the outermost.
-            .layer(middleware::from_fn(guard::guard))
+            .layer(middleware::from_fn_with_state(self.auth.clone(), guard::guard))
+            .layer(middleware::from_fn_with_state(self.clone(), admit::strangers))
             .layer(middleware::from_fn(guard::unwind))
             .layer(middleware::from_fn_with_state(self.metrics.clone(), admit::tally))
             .with_state(self)

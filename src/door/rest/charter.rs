@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
 use serde::Deserialize;
 
+use super::super::audit::{About, Subject};
 use super::super::intake::Json;
 use super::super::refused::Refused;
 use super::Door;
@@ -18,6 +19,12 @@ pub(super) struct RouteRequest {
     prompt: String,
     #[serde(default)]
     kind: Option<String>,
+}
+
+impl Subject for RouteRequest {
+    fn subject(&self) -> About {
+        About::default().bytes(self.prompt.len())
+    }
 }
 
 /// Where a message would go and why; without effect.

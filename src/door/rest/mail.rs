@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
 use serde::Deserialize;
 
+use super::super::audit::{About, Subject};
 use super::super::intake::{Json, Query, wait};
 use super::super::refused::Refused;
 use super::Door;
@@ -33,6 +34,18 @@ pub(super) struct PollQuery {
 #[serde(deny_unknown_fields)]
 pub(super) struct AckRequest {
     messages: Vec<MessageId>,
+}
+
+impl Subject for PollQuery {
+    fn subject(&self) -> About {
+        About::default().ids(self.after)
+    }
+}
+
+impl Subject for AckRequest {
+    fn subject(&self) -> About {
+        About::default().ids(&self.messages)
+    }
 }
 
 /// What waits for the caller; with `wait` a long poll.
