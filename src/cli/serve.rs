@@ -38,6 +38,10 @@ pub struct ServeArgs {
 
 /// Runs the daemon until it is told to end.
 pub fn run(terminal: &Terminal, args: ServeArgs) -> Result<Exit, Failure> {
+    if terminal.token_file.is_some() {
+        let says = "--token-file is for commands that ask a daemon; serve takes token_file of fleetd.toml";
+        return Err(Failure::Usage(says.into()));
+    }
     let args =
         config::Args { config: args.config, charter: args.charter, state: terminal.state.clone(), listen: args.listen };
     let config = config::load(&args, &Surroundings::of_process()?)?;

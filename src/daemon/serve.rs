@@ -163,6 +163,9 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let status = handle.policy().status();
     opened(&Opened { listen, charter: status, degraded: handle.degraded(), adopted, resumed });
     tracing::info!(%listen, adopted, resumed, "ready");
+    if !listen.ip().is_loopback() {
+        tracing::warn!(%listen, "other machines can reach fleetd, and it speaks no TLS: put a proxy before it");
+    }
 
     tokio::select! {
         signal = signals.next() => tracing::info!(signal, "draining"),

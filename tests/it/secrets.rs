@@ -46,7 +46,7 @@ enum May {
 struct Planted(BTreeMap<String, (&'static str, May)>);
 
 impl Planted {
-    fn new(&mut self, what: &'static str, may: May) -> String {
+    fn plant(&mut self, what: &'static str, may: May) -> String {
         let seed = [std::process::id().to_string(), what.into(), self.0.len().to_string()].join("/");
         let digest = <sha2::Sha256 as sha2::Digest>::digest(seed);
         let secret: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
@@ -142,36 +142,37 @@ fn holds(bytes: &[u8], secret: &str) -> bool {
 fn what_is_planted_is_found_where_it_belongs_and_nowhere_else() {
     let mut planted = Planted::default();
     let house = House::new(&[("team.lua", TEAM)]);
-    let token = planted.new("the token", May::Nowhere);
+    let token = planted.plant("the token", May::Nowhere);
     private(&house, "token", &token);
     std::fs::write(house.path().join("fleetd.toml"), "auth = \"token\"\ntoken_file = \"token\"\n").unwrap();
-    private(&house, "reply", &planted.new("a reply", May::Store));
-    private(&house, "stderr", &planted.new("stderr", May::Store));
+    private(&house, "reply", &planted.plant("a reply", May::Store));
+    private(&house, "stderr", &planted.plant("stderr", May::Store));
     let loud = Loud::start(&house, &token);
 
     // What is let in and done.
-    let prompt = planted.new("a prompt", May::Store);
+    let prompt = planted.plant("a prompt", May::Store);
     let (status, reply) = loud.post("/message", &json!({ "role": "w-talks", "prompt": prompt, "key": "k1" }));
     assert!(status == 200 && reply["text"].as_str().unwrap().starts_with(&prompt), "{reply}");
-    let kind = planted.new("a kind", May::Store);
-    let prompt = planted.new("a prompt that a rubric takes for a role", May::Store);
+    let kind = planted.plant("a kind", May::Store);
+    let prompt = planted.plant("a prompt that a rubric takes for a role", May::Store);
     assert_eq!(loud.post("/message", &json!({ "to": "auto", "prompt": prompt, "kind": kind })).0, 200);
-    let routed = json!({ "prompt": planted.new("a prompt to be routed", May::Nowhere), "kind": "odd" });
+    let routed = json!({ "prompt": planted.plant("a prompt to be routed", May::Nowhere), "kind": "odd" });
     assert_eq!(loud.post("/v1/route", &routed).0, 200);
-    let prompt = planted.new("a prompt of a turn that fails", May::Store);
+    let prompt = planted.plant("a prompt of a turn that fails", May::Store);
     assert_eq!(loud.post("/message", &json!({ "role": "w-fails", "prompt": prompt })).0, 200);
-    let job = json!({ "words": planted.new("a job, a part's prompt and a question", May::Store) });
+    let job = json!({ "words": planted.plant("a job, a part's prompt and a question", May::Store) });
     let (status, asks) = loud.post("/v1/run", &json!({ "recipe": "ask", "job": job, "wait": 60 }));
     assert_eq!((status, &asks["pending"]), (202, &json!("question")), "{asks}");
-    let answer = json!({ "question": asks["questions"][0]["question"], "text": planted.new("an answer", May::Store) });
+    let answer =
+        json!({ "question": asks["questions"][0]["question"], "text": planted.plant("an answer", May::Store) });
     assert_eq!(loud.post("/v1/reply", &answer).0, 200);
     let run = asks["run"].as_str().unwrap();
     assert_eq!(loud.send("GET", &format!("/v1/runs/{run}/wait"), &[], "").0, 200);
-    let job = json!({ "words": planted.new("why a run failed", May::Store) });
+    let job = json!({ "words": planted.plant("why a run failed", May::Store) });
     assert_eq!(loud.post("/v1/run", &json!({ "recipe": "breaks", "job": job, "wait": 60 })).0, 200);
 
     // What is refused for what it asks, with the secret in each place.
-    let mut odd = |what| planted.new(what, May::Nowhere);
+    let mut odd = |what| planted.plant(what, May::Nowhere);
     for (path, body) in [
         ("/message", json!({ "role": odd("a role"), "prompt": "x" })),
         ("/message", json!({ "role": "w-talks", "prompt": "x", odd("a field"): 1 })),
