@@ -107,6 +107,22 @@ fn each_decision_is_one_line() {
 }
 
 #[test]
+fn a_worker_that_asks_is_named() {
+    let house = House::new(&[]);
+    let look = format!("'{}' list --state '{}' 2>&1; true", env!("CARGO_BIN_EXE_fleetd"), house.state().display());
+    let profile = format!("fleet.profile('looks', {{ launcher = 'exec', command = {{ 'sh', '-c', [[{look}]] }} }})");
+    house.write("team.lua", &format!("{profile}\nfleet.role('w-looks', {{ profiles = {{ 'looks' }} }})\n"));
+    let daemon = house.start();
+    let (_, reply) = daemon.post("/message", &json!({ "role": "w-looks", "prompt": "look" }));
+    assert!(reply["text"].as_str().unwrap().contains("worker w-looks-1 may not list"), "{reply}");
+    assert_eq!(daemon.terminate(), Some(0));
+    let lines = lines(&house);
+    let asked = lines.iter().find(|line| line["verb"] == "list").unwrap();
+    assert_eq!(asked["who"], json!({ "caller": "worker", "worker": "w-looks-1", "via_child": true }));
+    assert_eq!((&asked["allowed"], &asked["refusal"]), (&json!(false), &json!("not_allowed")));
+}
+
+#[test]
 fn a_call_that_waits_is_told_of_while_it_does_and_one_that_goes_away_too() {
     let house = House::new(&[("team.lua", TEAM)]);
     let daemon = house.start();

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -139,6 +140,27 @@ fn where_no_token_is_wanted_an_authorization_header_says_nothing() {
         let proxied = raw(&daemon, "/v1/whoami", &[header, "Via: 1.1 x"]).1;
         assert_eq!(proxied["caller"], "anonymous");
     }
+}
+
+#[test]
+fn another_user_of_this_machine_needs_the_token_and_no_more() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let house = house();
+    let daemon = house.start();
+    // A copy, since another user may not reach where this was built.
+    let open = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(open.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = open.path().join("fleetd");
+    std::fs::copy(env!("CARGO_BIN_EXE_fleetd"), &program).unwrap();
+    let list = |token: &str| {
+        let mut command = std::process::Command::new(&program);
+        command.args(["list", "--url", &daemon.url]).env_clear().env("FLEETD_TOKEN", token).uid(65_534);
+        Said::of(command.current_dir("/").output().unwrap())
+    };
+    assert!(list("").ends(4).err.contains("the request has none"));
+    assert!(list(TOKEN).ends(0).out.contains("w-bare"));
 }
 
 #[test]
