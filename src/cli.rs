@@ -23,6 +23,7 @@ mod serve;
 mod status;
 mod terminal;
 mod text;
+mod token;
 mod trace;
 mod wait;
 mod wire;
@@ -58,6 +59,9 @@ pub struct Cli {
     /// The daemon's state directory [default: $XDG_STATE_HOME/fleetd]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
     state: Option<PathBuf>,
+    /// A file with the token, for a daemon that wants one [default: the variable FLEETD_TOKEN]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Everywhere")]
+    token_file: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -149,8 +153,14 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> Exit {
             return if error.use_stderr() { Exit::Usage } else { Exit::Ok };
         }
     };
-    let terminal =
-        Terminal { url: cli.url, state: cli.state, json: cli.json, out: Look::of_stdout(), err: Look::of_stderr() };
+    let terminal = Terminal {
+        url: cli.url,
+        state: cli.state,
+        token_file: cli.token_file,
+        json: cli.json,
+        out: Look::of_stdout(),
+        err: Look::of_stderr(),
+    };
     carry_out(&terminal, cli.command).unwrap_or_else(|failure| tell(&terminal, &failure))
 }
 

@@ -1,20 +1,24 @@
 //! fleetd.toml and the arguments of `serve`, as checked types: raw → checked, and after that nobody validates.
 //!
-//! Every refusal to start that a setting can cause is here. Pure but for `load`, which looks for files and reads one.
+//! Every refusal to start that a setting can cause is here. Pure but for `load`: it looks for the file and reads
+//! it, and reads the token that the file names.
 
 mod check;
 mod error;
 mod raw;
 #[cfg(test)]
 mod tests;
+mod token;
 mod url;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::error::ConfigError;
+pub use self::token::{Token, TokenError};
 
 use self::error::Source;
 use self::raw::Raw;
@@ -67,11 +71,43 @@ pub enum PaneHost {
 }
 
 /// How callers are known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Auth {
     /// By what the kernel says of a connection on this machine.
     #[default]
     LoopbackTrust,
+    /// By a token that everybody but a worker must give.
+    Token(TokenAuth),
+}
+
+/// What belongs to `auth = "token"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenAuth {
+    /// What is kept of the token of `token_file` or `token_env`.
+    pub token: Token,
+    /// How long the seat is kept for a leader by token that says nothing. Default: 10 min.
+    pub seat_ttl: Span,
+    /// Names under which fleetd is reached besides those of this machine. Default: none.
+    pub hosts: Vec<Host>,
+}
+
+/// A name under which fleetd is reached, such as that of a proxy before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// In lower case; an IPv6 address without brackets.
+    pub name: String,
+    /// Only with this port; none = with any.
+    pub port: Option<u16>,
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name.contains(':') {
+            true => write!(f, "[{}]", self.name)?,
+            false => f.write_str(&self.name)?,
+        }
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
 }
 
 /// The name of an endpoint, such as `local-llm`.
@@ -171,9 +207,35 @@ impl Surroundings {
     }
 }
 
+/// What a check must ask the machine, since the settings only name it.
+pub trait Machine {
+    /// Tells whether there is such a directory.
+    fn is_dir(&self, path: &Path) -> bool;
+    /// Returns the text of a file that nobody else can read, or what is wrong with it.
+    fn read_private(&self, file: &Path) -> Result<String, TokenError>;
+    /// Returns the value of a variable, if it is set to a text.
+    fn variable(&self, name: &str) -> Option<String>;
+}
+
+/// The machine and the process that fleetd runs in.
+struct This;
+
+impl Machine for This {
+    fn is_dir(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn read_private(&self, file: &Path) -> Result<String, TokenError> {
+        token::read_private(file)
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+}
+
 /// Finds the file, reads it, and checks everything.
 pub fn load(args: &Args, around: &Surroundings) -> Result<Config, ConfigError> {
-    let is_dir = |dir: &Path| dir.is_dir();
     if let Some(named) = &args.config {
         let file = around.cwd.join(named);
         let text = read(&file)?.ok_or_else(|| {
@@ -182,47 +244,48 @@ pub fn load(args: &Args, around: &Surroundings) -> Result<Config, ConfigError> {
                 "name one that exists with --config FILE, leave it out, or make one with fleetd init",
             )
         })?;
-        return resolve(args, around, Some((&file, &text)), &is_dir);
+        return resolve(args, around, Some((&file, &text)), &This);
     }
     for file in around.config_files() {
         if let Some(text) = read(&file)? {
-            return resolve(args, around, Some((&file, &text)), &is_dir);
+            return resolve(args, around, Some((&file, &text)), &This);
         }
     }
-    resolve(args, around, None, &is_dir)
+    resolve(args, around, None, &This)
 }
 
-/// Checks arguments, surroundings and the text of a file; `is_dir` tells which directories there are.
+/// Checks arguments, surroundings and the text of a file; `machine` knows what the settings only name.
 pub fn resolve(
     args: &Args,
     around: &Surroundings,
     file: Option<(&Path, &str)>,
-    is_dir: &dyn Fn(&Path) -> bool,
+    machine: &dyn Machine,
 ) -> Result<Config, ConfigError> {
     let source = file.map_or(Source { file: Path::new(""), text: "" }, |(file, text)| Source { file, text });
     let raw = raw::read(source)?;
+    let auth = check::auth(source, &raw, machine)?;
     Ok(Config {
         file: file.map(|(file, _)| file.into()),
         pane_host: check::pane_host(source, &raw)?,
-        auth: check::auth(source, &raw)?,
         endpoints: check::endpoints(source, &raw)?,
         executables: check::programs(source, "launch.executables", &raw.launch.executables)?,
         commands: check::programs(source, "commands.allow", &raw.commands.allow)?,
         limits: check::limits(source, &raw.limits)?,
-        listen: listen(args, source, &raw)?,
+        listen: listen(args, source, &raw, &auth)?,
         state: around.state_dir(args.state.as_deref())?,
-        charter: charter(args, around, source, &raw, is_dir)?,
+        charter: charter(args, around, source, &raw, machine)?,
+        auth,
     })
     .and_then(|config| check::no_broker(source, &raw).map(|()| config))
 }
 
-fn listen(args: &Args, source: Source<'_>, raw: &Raw) -> Result<SocketAddr, ConfigError> {
+fn listen(args: &Args, source: Source<'_>, raw: &Raw, auth: &Auth) -> Result<SocketAddr, ConfigError> {
     if let Some(told) = &args.listen {
-        return check::listen(told)
+        return check::listen(told, auth)
             .map_err(|(message, hint)| ConfigError::outside(format!("--listen {told}: {message}"), hint));
     }
     let Some(written) = &raw.listen else { return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT)) };
-    check::listen(written.get_ref())
+    check::listen(written.get_ref(), auth)
         .map_err(|(message, hint)| source.refuse(&written.span(), format!("listen: {message}")).hint(hint))
 }
 
@@ -232,22 +295,22 @@ fn charter(
     around: &Surroundings,
     source: Source<'_>,
     raw: &Raw,
-    is_dir: &dyn Fn(&Path) -> bool,
+    machine: &dyn Machine,
 ) -> Result<CharterSource, ConfigError> {
     const HINT: &str = "name a directory that exists, or make one with fleetd init";
     if let Some(told) = &args.charter {
         let dir = around.cwd.join(told);
         let missing = || ConfigError::outside(format!("there is no charter directory {}", dir.display()), HINT);
-        return if is_dir(&dir) { Ok(CharterSource::Dir(dir)) } else { Err(missing()) };
+        return if machine.is_dir(&dir) { Ok(CharterSource::Dir(dir)) } else { Err(missing()) };
     }
     if let Some(written) = &raw.charter {
         let dir = source.file.parent().unwrap_or(source.file).join(written.get_ref());
         let missing =
             || source.refuse(&written.span(), format!("there is no charter directory {}", dir.display())).hint(HINT);
-        return if is_dir(&dir) { Ok(CharterSource::Dir(dir)) } else { Err(missing()) };
+        return if machine.is_dir(&dir) { Ok(CharterSource::Dir(dir)) } else { Err(missing()) };
     }
     let dir = around.cwd.join(CHARTER);
-    Ok(if is_dir(&dir) { CharterSource::Dir(dir) } else { CharterSource::Embedded })
+    Ok(if machine.is_dir(&dir) { CharterSource::Dir(dir) } else { CharterSource::Embedded })
 }
 
 /// Relative paths in these variables are to be ignored, says the specification that names them.

@@ -3,6 +3,8 @@
 //! What lives here: who is on the other end of a connection (`peer`), and the REST door. A door reads a request, asks
 //! the engine and renders the answer; it decides nothing and keeps no copy of the truth.
 
+pub mod audit;
+pub mod auth;
 pub mod conn;
 pub mod guard;
 pub mod intake;
@@ -13,4 +15,5 @@ pub mod refused;
 pub mod rest;
 pub mod schema;
 pub mod server;
+pub mod shared;
 mod whoami;

@@ -34,7 +34,8 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
             }
             Err(why) => {
                 broken += 1;
-                tracing::warn!(target: "charter", rubric = %name, error = %why, "rubric skipped");
+                // Not its text, which may quote the task; `fleetd charter route` tells it to whoever asks.
+                tracing::warn!(target: "charter", rubric = %name, at = place(&why), "rubric skipped");
                 asked.push(Asked { rubric: name.clone(), said: why });
                 continue;
             }
@@ -61,6 +62,14 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
         refusal = refusal.hint(format!("name a role, such as '{first}', or add a last rubric that always answers"));
     }
     Answer { routed: Err(refusal), broken }
+}
+
+/// Returns the `file:line` at the beginning of an error, if it has one.
+fn place(why: &str) -> &str {
+    let mut parts = why.splitn(3, ':');
+    let (file, line) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let is_place = file.ends_with(".lua") && !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit());
+    if is_place { &why[..file.len() + 1 + line.len()] } else { "" }
 }
 
 type Said = Result<Option<(crate::fleet::team::Address, Option<String>)>, String>;

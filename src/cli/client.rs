@@ -7,10 +7,11 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http::Response;
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, RequestBuilder};
 
 use super::exit::Failure;
 use super::find::Place;
+use super::token::Bearer;
 use super::{interrupt, wire};
 use crate::fleet::refusal::Refusal;
 use crate::fleet::time::Span;
@@ -24,6 +25,7 @@ const LONGEST: u64 = 1 << 30;
 pub struct Client {
     agent: Agent,
     place: Place,
+    token: Option<Bearer>,
 }
 
 /// What the daemon answered when it did not refuse.
@@ -42,7 +44,12 @@ impl Client {
         let config = Agent::config_builder().http_status_as_error(false).proxy(None).max_redirects(0);
         let config = config.user_agent(concat!("fleetd/", env!("CARGO_PKG_VERSION"))).build();
         let resolver = ureq::unversioned::resolver::DefaultResolver::default();
-        Client { agent: Agent::with_parts(config, wire::Dial, resolver), place }
+        Client { agent: Agent::with_parts(config, wire::Dial, resolver), place, token: None }
+    }
+
+    /// Sends a token with every request.
+    pub fn with_token(self, token: Option<Bearer>) -> Client {
+        Client { token, ..self }
     }
 
     /// Returns where the daemon is reached.
@@ -58,14 +65,23 @@ impl Client {
 
     /// Asks for something; `wait` is what the answer may take by itself.
     pub fn get(&self, path: &str, wait: Span) -> Result<Reply, Failure> {
-        let request = self.agent.get(self.to(path)).config().timeout_global(Some(wait.std() + PATIENCE)).build();
+        let request = self.proven(self.agent.get(self.to(path)));
+        let request = request.config().timeout_global(Some(wait.std() + PATIENCE)).build();
         self.read(request.call())
     }
 
     /// Sends something as JSON; `wait` is what the answer may take by itself.
     pub fn post(&self, path: &str, body: &impl Serialize, wait: Span) -> Result<Reply, Failure> {
-        let request = self.agent.post(self.to(path)).config().timeout_global(Some(wait.std() + PATIENCE)).build();
+        let request = self.proven(self.agent.post(self.to(path)));
+        let request = request.config().timeout_global(Some(wait.std() + PATIENCE)).build();
         self.read(request.send_json(body))
+    }
+
+    fn proven<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        match &self.token {
+            Some(token) => request.header("authorization", token.header()),
+            None => request,
+        }
     }
 
     fn to(&self, path: &str) -> String {

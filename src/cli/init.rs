@@ -137,13 +137,29 @@ fn write_new(path: &Path, text: &str) -> Result<bool, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{CharterSource, Surroundings};
+    use crate::config::{CharterSource, Machine, Surroundings, TokenError};
+
+    struct AllThere;
+
+    impl Machine for AllThere {
+        fn is_dir(&self, _: &Path) -> bool {
+            true
+        }
+
+        fn read_private(&self, _: &Path) -> Result<String, TokenError> {
+            Err(("no token is asked for".into(), ""))
+        }
+
+        fn variable(&self, _: &str) -> Option<String> {
+            None
+        }
+    }
 
     #[test]
     fn the_configuration_is_one_that_fleetd_takes() {
         let around = Surroundings { cwd: "/project".into(), home: Some("/home/me".into()), ..Surroundings::default() };
         let file = Path::new("/project/fleetd.toml");
-        let config = crate::config::resolve(&Default::default(), &around, Some((file, CONFIG)), &|_| true);
+        let config = crate::config::resolve(&Default::default(), &around, Some((file, CONFIG)), &AllThere);
         let config = config.expect("a valid file");
         assert_eq!(config.listen.to_string(), "127.0.0.1:7717");
         assert_eq!(config.charter, CharterSource::Dir("/project/charters/default".into()));

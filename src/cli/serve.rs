@@ -1,11 +1,12 @@
 //! `fleetd serve`: the daemon itself, in the foreground. It says on standard output where it listens and with which
 //! charter; its log goes to standard error.
 
+mod log;
+
 use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::json;
-use tracing_subscriber::EnvFilter;
 
 use super::exit::{Exit, Failure};
 use super::look::{Look, count, safe};
@@ -37,15 +38,15 @@ pub struct ServeArgs {
 
 /// Runs the daemon until it is told to end.
 pub fn run(terminal: &Terminal, args: ServeArgs) -> Result<Exit, Failure> {
+    if terminal.token_file.is_some() {
+        let says = "--token-file is for commands that ask a daemon; serve takes token_file of fleetd.toml";
+        return Err(Failure::Usage(says.into()));
+    }
     let args =
         config::Args { config: args.config, charter: args.charter, state: terminal.state.clone(), listen: args.listen };
     let config = config::load(&args, &Surroundings::of_process()?)?;
     let level = std::env::var("FLEETD_LOG").unwrap_or_else(|_| "info".into());
-    let filter = EnvFilter::try_new(&level).map_err(|error| {
-        Failure::Usage(format!("FLEETD_LOG is '{level}': {error}; write for example info or debug"))
-    })?;
-    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(terminal.err.colour);
-    log.with_env_filter(filter).init();
+    log::start(&level, terminal.err.colour)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::io("cannot start the threads of the daemon", error))?;
     // A closed output is no reason to end: the daemon works for those who connect to it.

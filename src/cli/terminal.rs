@@ -11,6 +11,7 @@ use super::client::{Client, Reply};
 use super::exit::Failure;
 use super::find::Place;
 use super::look::Look;
+use super::token::Bearer;
 use crate::fleet::time::Time;
 
 /// The options that hold everywhere, and both outputs.
@@ -19,6 +20,8 @@ pub struct Terminal {
     pub url: Option<String>,
     /// The state directory, if it was told.
     pub state: Option<PathBuf>,
+    /// The file of the token, if it was told.
+    pub token_file: Option<PathBuf>,
     /// Whether what is asked for is wanted as JSON.
     pub json: bool,
     /// What standard output shows.
@@ -32,7 +35,8 @@ impl Terminal {
     pub fn client(&self) -> Result<Client, Failure> {
         // A worker is told where its own fleet is; whoever names another one means that.
         let fleet = std::env::var_os("FLEET_STATE").map(PathBuf::from);
-        Ok(Client::new(Place::find(self.url.as_deref(), self.state.as_deref().or(fleet.as_deref()))?))
+        let place = Place::find(self.url.as_deref(), self.state.as_deref().or(fleet.as_deref()))?;
+        Ok(Client::new(place).with_token(Bearer::find(self.token_file.as_deref())?))
     }
 
     /// Prints what was asked for.

@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
+use std::path::Path;
 
 use toml::Spanned;
 
 use super::error::{ConfigError, Source, nearest};
 use super::raw::{Raw, RawEndpoint, RawLimits};
+use super::token::{Token, TokenError};
 use super::url::host_of;
-use super::{Auth, Endpoint, EndpointName, Limits, PaneHost};
+use super::{Auth, Endpoint, EndpointName, Host, Limits, Machine, PaneHost, TokenAuth};
 use crate::fleet::time::Span;
 
 /// Checks everything that no argument can replace; `listen` and `charter` are checked where they are chosen.
@@ -25,25 +27,99 @@ pub(super) fn pane_host(source: Source<'_>, raw: &Raw) -> Result<PaneHost, Confi
     }
 }
 
-pub(super) fn auth(source: Source<'_>, raw: &Raw) -> Result<Auth, ConfigError> {
+pub(super) fn auth(source: Source<'_>, raw: &Raw, machine: &dyn Machine) -> Result<Auth, ConfigError> {
     const VALID: [&str; 2] = ["loopback-trust", "token"];
     match raw.auth.as_ref().map(|word| (word, word.get_ref().as_str())) {
         None | Some((_, "loopback-trust")) => {}
-        Some((word, "token")) => {
-            return Err(source
-                .refuse(&word.span(), "auth = \"token\" is not in this version")
-                .hint("write auth = \"loopback-trust\", or leave it out, and listen on a loopback address"));
-        }
+        Some((word, "token")) => return by_token(source, raw, word, machine).map(Auth::Token),
         Some((word, name)) => return Err(one_of(source, word, "auth", name, &VALID)),
     }
-    for (name, value) in [("token_file", &raw.token_file), ("token_env", &raw.token_env)] {
-        if let Some(value) = value {
+    let only_with_token = [
+        ("token_file", raw.token_file.as_ref().map(Spanned::span)),
+        ("token_env", raw.token_env.as_ref().map(Spanned::span)),
+        ("seat_ttl", raw.seat_ttl.as_ref().map(Spanned::span)),
+        ("hosts", raw.hosts.as_ref().map(Spanned::span)),
+    ];
+    for (name, at) in only_with_token {
+        if let Some(at) = at {
             return Err(source
-                .refuse(&value.span(), format!("{name} is set, and auth is \"loopback-trust\", which uses no token"))
-                .hint(format!("leave {name} out")));
+                .refuse(&at, format!("{name} is set, and auth is \"loopback-trust\", which uses no token"))
+                .hint(format!("leave {name} out, or write auth = \"token\"")));
         }
     }
     Ok(Auth::LoopbackTrust)
+}
+
+fn by_token(
+    source: Source<'_>,
+    raw: &Raw,
+    word: &Spanned<String>,
+    machine: &dyn Machine,
+) -> Result<TokenAuth, ConfigError> {
+    let token = match (&raw.token_file, &raw.token_env) {
+        (Some(file), None) => token_of_file(source, file, machine)?,
+        (None, Some(name)) => token_of_variable(source, name, machine)?,
+        (Some(_), Some(name)) => {
+            return Err(source
+                .refuse(&name.span(), "token_file and token_env are both set")
+                .hint("leave one of them out"));
+        }
+        (None, None) => {
+            return Err(source.refuse(&word.span(), "auth = \"token\" is set, and no token").hint(
+                "name a private file with token_file = \"token\", or a variable with token_env = \"FLEETD_TOKEN\"",
+            ));
+        }
+    };
+    let seat_ttl = match &raw.seat_ttl {
+        None => Span::minutes(10),
+        Some(span) => length(source, span, "seat_ttl", Span::seconds(1)..=Span::days(7))?,
+    };
+    let hosts = raw.hosts.as_ref().map_or(&[][..], |hosts| hosts.get_ref());
+    let hosts = hosts.iter().map(|host| own_host(source, host)).collect::<Result<_, _>>()?;
+    Ok(TokenAuth { token, seat_ttl, hosts })
+}
+
+fn token_of_file(source: Source<'_>, file: &Spanned<String>, machine: &dyn Machine) -> Result<Token, ConfigError> {
+    let path = source.file.parent().unwrap_or(Path::new("")).join(file.get_ref());
+    let read = machine.read_private(&path).and_then(|text| Token::of(&text));
+    read.map_err(|wrong| no_token(source, &file.span(), &format!("token_file {}", path.display()), wrong))
+}
+
+fn token_of_variable(source: Source<'_>, name: &Spanned<String>, machine: &dyn Machine) -> Result<Token, ConfigError> {
+    let text = name.get_ref();
+    if !is_variable(text) {
+        // Not repeated: who misunderstands this setting writes the token itself.
+        return Err(source.refuse(&name.span(), "token_env is not the name of a variable").hint(
+            "write the name of the variable that holds the token, such as FLEETD_TOKEN, never the token itself",
+        ));
+    }
+    let Some(value) = machine.variable(text) else {
+        return Err(source
+            .refuse(&name.span(), format!("token_env {text}: the variable is not set where fleetd is started"))
+            .hint("set it there, or name a private file with token_file"));
+    };
+    Token::of(&value).map_err(|wrong| no_token(source, &name.span(), &format!("token_env {text}"), wrong))
+}
+
+fn no_token(source: Source<'_>, at: &Range<usize>, what: &str, (wrong, right): TokenError) -> ConfigError {
+    source.refuse(at, format!("{what}: {wrong}")).hint(right)
+}
+
+/// Checks a name under which fleetd is reached.
+fn own_host(source: Source<'_>, written: &Spanned<String>) -> Result<Host, ConfigError> {
+    let text = written.get_ref();
+    let name = match text.contains('/') {
+        true => Err("it is more than a host and a port".to_owned()),
+        false => host_of(&format!("http://{text}")).map(str::to_ascii_lowercase),
+    };
+    let name = name.map_err(|why| {
+        let shown: String = text.chars().take(100).collect();
+        source
+            .refuse(&written.span(), format!("'{}' in hosts is no host: {why}", shown.escape_debug()))
+            .hint("write what clients call fleetd by, such as \"fleet.example\" or \"fleet.example:8443\"")
+    })?;
+    let port = text.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')).and_then(|(_, port)| port.parse().ok());
+    Ok(Host { name, port })
 }
 
 pub(super) fn no_broker(source: Source<'_>, raw: &Raw) -> Result<(), ConfigError> {
@@ -97,14 +173,18 @@ fn endpoint(
 
 fn key_env(source: Source<'_>, endpoint: &str, key: &Spanned<String>) -> Result<String, ConfigError> {
     let name = key.get_ref();
-    let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if begins_well && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+    if is_variable(name) {
         return Ok(name.clone());
     }
     // Not repeated either: who misunderstands this setting writes the key itself.
     Err(source
         .refuse(&key.span(), format!("key_env of endpoint '{endpoint}' is not the name of a variable"))
         .hint("write the name of the variable that holds the key, such as LOCAL_LLM_KEY, never the key itself"))
+}
+
+fn is_variable(name: &str) -> bool {
+    let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    begins_well && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// Checks a list of programs.
@@ -139,7 +219,7 @@ pub(super) fn limits(source: Source<'_>, raw: &RawLimits) -> Result<Limits, Conf
 }
 
 /// Reads an address to listen on. Without a token only this machine may be listened to.
-pub(super) fn listen(text: &str) -> Result<SocketAddr, (String, String)> {
+pub(super) fn listen(text: &str, auth: &Auth) -> Result<SocketAddr, (String, String)> {
     let read = match text.strip_prefix("localhost:") {
         Some(port) => port.parse().ok().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)),
         None => text.parse().ok(),
@@ -148,11 +228,14 @@ pub(super) fn listen(text: &str) -> Result<SocketAddr, (String, String)> {
         let says = format!("'{text}' is not an address to listen on");
         return Err((says, "write an address and a port, such as \"127.0.0.1:7717\" or \"[::1]:7717\"".into()));
     };
-    if !address.ip().is_loopback() {
+    if !address.ip().is_loopback() && *auth == Auth::LoopbackTrust {
         let says = format!(
-            "'{text}' is not a loopback address: other machines could reach it, and auth = \"token\" is not in this version"
+            "'{text}' is not a loopback address: other machines could reach it, and auth is \"loopback-trust\""
         );
-        return Err((says, format!("listen on \"127.0.0.1:{}\"", address.port())));
+        return Err((
+            says,
+            format!("listen on \"127.0.0.1:{}\", or set auth = \"token\" in fleetd.toml", address.port()),
+        ));
     }
     Ok(address)
 }

@@ -19,6 +19,8 @@ pub(super) struct Raw {
     pub auth: Option<Spanned<String>>,
     pub token_file: Option<Spanned<String>>,
     pub token_env: Option<Spanned<String>>,
+    pub seat_ttl: Option<Spanned<Span>>,
+    pub hosts: Option<Spanned<Vec<Spanned<String>>>>,
     pub endpoints: BTreeMap<Spanned<String>, RawEndpoint>,
     pub launch: RawLaunch,
     pub commands: RawCommands,

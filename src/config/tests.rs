@@ -14,9 +14,32 @@ fn around() -> Surroundings {
     }
 }
 
+/// A machine with these directories, three files and three variables.
+struct Small(&'static [&'static str]);
+
+const TOKEN: &str = "s3cret-s3cret-s3cret-s3cret-s3cret";
+
+impl Machine for Small {
+    fn is_dir(&self, path: &Path) -> bool {
+        self.0.iter().any(|dir| Path::new(dir) == path)
+    }
+
+    fn read_private(&self, file: &Path) -> Result<String, TokenError> {
+        match file.to_str() {
+            Some("/e/good" | "/abs/good") => Ok(format!("{TOKEN}\n")),
+            Some("/e/two") => Ok(format!("{TOKEN}\n{TOKEN}\n")),
+            _ => Err(("others can read or change it: mode 0644".into(), "chmod 600 it")),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        let set = [("GOOD", TOKEN), ("EMPTY", ""), ("SHORT", "s3cret")];
+        set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).into())
+    }
+}
+
 fn of(args: &Args, text: &str) -> Result<Config, ConfigError> {
-    let dirs = [Path::new("/w/team"), Path::new("/e/mine")];
-    resolve(args, &around(), Some((Path::new("/e/fleetd.toml"), text)), &|dir| dirs.contains(&dir))
+    resolve(args, &around(), Some((Path::new("/e/fleetd.toml"), text)), &Small(&["/w/team", "/e/mine"]))
 }
 
 fn refusal(text: &str) -> String {
@@ -27,7 +50,7 @@ fn refusal(text: &str) -> String {
 
 #[test]
 fn nothing_said_means_the_defaults() {
-    let config = resolve(&Args::default(), &around(), None, &|_| false).unwrap();
+    let config = resolve(&Args::default(), &around(), None, &Small(&[])).unwrap();
     assert_eq!(config.listen.to_string(), "127.0.0.1:7717");
     assert_eq!(config.state, PathBuf::from("/s/fleetd"));
     assert_eq!(config.charter, CharterSource::Embedded);
@@ -35,7 +58,7 @@ fn nothing_said_means_the_defaults() {
     assert!(config.endpoints.is_empty() && config.executables.is_empty() && config.commands.is_empty());
     assert_eq!(config.limits, Limits::default());
     assert_eq!((config.limits.retention, config.limits.drain), (Span::days(7), Span::seconds(10)));
-    let beside = resolve(&Args::default(), &around(), None, &|dir| dir == Path::new("/w/charters/default")).unwrap();
+    let beside = resolve(&Args::default(), &around(), None, &Small(&["/w/charters/default"])).unwrap();
     assert_eq!(beside.charter, CharterSource::Dir("/w/charters/default".into()));
     let text = "";
     assert_eq!(of(&Args::default(), text).unwrap().limits, Limits::default());
@@ -84,6 +107,46 @@ fn a_whole_file_is_read() {
 }
 
 #[test]
+fn a_token_opens_other_addresses_and_is_shown_nowhere() {
+    let text = r#"
+        listen = "0.0.0.0:7717"
+        auth = "token"
+        token_file = "good"
+        seat_ttl = "2m"
+        hosts = ["Fleet.example", "fleet.example:8443", "[2001:db8::1]:80", "[::2]"]
+    "#;
+    let config = of(&Args::default(), text).unwrap();
+    assert!(!format!("{config:?}").contains("s3cret"));
+    let Auth::Token(auth) = config.auth else { panic!("{:?}", config.auth) };
+    assert!(auth.token.matches(TOKEN.as_bytes()));
+    assert_eq!((config.listen.to_string().as_str(), auth.seat_ttl), ("0.0.0.0:7717", Span::minutes(2)));
+    let host = |name: &str, port| Host { name: name.into(), port };
+    let hosts = [
+        host("fleet.example", None),
+        host("fleet.example", Some(8443)),
+        host("2001:db8::1", Some(80)),
+        host("::2", None),
+    ];
+    assert_eq!(auth.hosts, hosts);
+
+    let by_variable = "auth = \"token\"\ntoken_env = \"GOOD\"";
+    let args = Args { listen: Some("[::]:7717".into()), ..Args::default() };
+    let config = of(&args, by_variable).unwrap();
+    assert_eq!(config.listen.to_string(), "[::]:7717");
+    let Auth::Token(auth) = config.auth else { panic!("{:?}", config.auth) };
+    assert_eq!((auth.seat_ttl, auth.hosts), (Span::minutes(10), Vec::new()));
+    let absolute = of(&Args::default(), "auth = \"token\"\ntoken_file = \"/abs/good\"").unwrap();
+    assert_eq!(absolute.auth, Auth::Token(auth_of("GOOD")));
+}
+
+fn auth_of(variable: &str) -> TokenAuth {
+    match of(&Args::default(), &format!("auth = \"token\"\ntoken_env = \"{variable}\"")).unwrap().auth {
+        Auth::Token(auth) => auth,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn arguments_go_before_the_file() {
     let args = Args {
         config: None,
@@ -116,7 +179,7 @@ fn wrong_arguments_are_named() {
     assert_eq!(
         wrong(Args { listen: Some("[::]:7717".into()), ..Args::default() }),
         "--listen [::]:7717: '[::]:7717' is not a loopback address: other machines could reach it, and \
-         auth = \"token\" is not in this version | listen on \"127.0.0.1:7717\""
+         auth is \"loopback-trust\" | listen on \"127.0.0.1:7717\", or set auth = \"token\" in fleetd.toml"
     );
 }
 
@@ -145,7 +208,7 @@ const WRONG: &[(&str, &str)] = &[
     (
         "\n\nzzz = 1",
         "/e/fleetd.toml:3: there is no setting 'zzz' | valid here: listen, charter, pane_host, auth, token_file, \
-         token_env, endpoints, launch, commands, broker, limits",
+         token_env, seat_ttl, hosts, endpoints, launch, commands, broker, limits",
     ),
     ("[limits]\nmax_worker = 1", "/e/fleetd.toml:2: there is no setting 'max_worker' | did you mean 'max_workers'?"),
     (
@@ -169,7 +232,7 @@ const WRONG: &[(&str, &str)] = &[
     (
         "#\nlisten = \"0.0.0.0:80\"",
         "/e/fleetd.toml:2: listen: '0.0.0.0:80' is not a loopback address: other machines could reach it, and \
-         auth = \"token\" is not in this version | listen on \"127.0.0.1:80\"",
+         auth is \"loopback-trust\" | listen on \"127.0.0.1:80\", or set auth = \"token\" in fleetd.toml",
     ),
     (
         "charter = \"gone\"",
@@ -188,15 +251,72 @@ const WRONG: &[(&str, &str)] = &[
         "pane_host = \"x\"",
         "/e/fleetd.toml:1: pane_host = \"x\" does not exist | valid: auto, herdr, embedded, agentapi",
     ),
-    (
-        "auth = \"token\"\ntoken_env = \"T\"",
-        "/e/fleetd.toml:1: auth = \"token\" is not in this version | \
-         write auth = \"loopback-trust\", or leave it out, and listen on a loopback address",
-    ),
     ("auth = \"none\"", "/e/fleetd.toml:1: auth = \"none\" does not exist | valid: loopback-trust, token"),
     (
         "token_file = \"t\"",
-        "/e/fleetd.toml:1: token_file is set, and auth is \"loopback-trust\", which uses no token | leave token_file out",
+        "/e/fleetd.toml:1: token_file is set, and auth is \"loopback-trust\", which uses no token | \
+         leave token_file out, or write auth = \"token\"",
+    ),
+    (
+        "auth = \"loopback-trust\"\nhosts = [\"a\"]",
+        "/e/fleetd.toml:2: hosts is set, and auth is \"loopback-trust\", which uses no token | \
+         leave hosts out, or write auth = \"token\"",
+    ),
+    (
+        "seat_ttl = \"5m\"",
+        "/e/fleetd.toml:1: seat_ttl is set, and auth is \"loopback-trust\", which uses no token | \
+         leave seat_ttl out, or write auth = \"token\"",
+    ),
+    (
+        "\nauth = \"token\"",
+        "/e/fleetd.toml:2: auth = \"token\" is set, and no token | name a private file with token_file = \"token\", \
+         or a variable with token_env = \"FLEETD_TOKEN\"",
+    ),
+    (
+        "auth = \"token\"\ntoken_file = \"good\"\ntoken_env = \"GOOD\"",
+        "/e/fleetd.toml:3: token_file and token_env are both set | leave one of them out",
+    ),
+    (
+        "auth = \"token\"\ntoken_file = \"open\"",
+        "/e/fleetd.toml:2: token_file /e/open: others can read or change it: mode 0644 | chmod 600 it",
+    ),
+    (
+        "auth = \"token\"\ntoken_file = \"two\"",
+        "/e/fleetd.toml:2: token_file /e/two: it has more than one line | write the token alone, on one line",
+    ),
+    (
+        "auth = \"token\"\ntoken_env = \"NONE\"",
+        "/e/fleetd.toml:2: token_env NONE: the variable is not set where fleetd is started | \
+         set it there, or name a private file with token_file",
+    ),
+    (
+        "auth = \"token\"\ntoken_env = \"EMPTY\"",
+        "/e/fleetd.toml:2: token_env EMPTY: it is empty | \
+         make one: (umask 077 && head -c 32 /dev/urandom | base64 > FILE)",
+    ),
+    (
+        "auth = \"token\"\ntoken_env = \"SHORT\"",
+        "/e/fleetd.toml:2: token_env SHORT: it has 6 characters; a token has at least 32 | \
+         make one: (umask 077 && head -c 32 /dev/urandom | base64 > FILE)",
+    ),
+    (
+        "auth = \"token\"\ntoken_env = \"s3cret-s3cret\"",
+        "/e/fleetd.toml:2: token_env is not the name of a variable | \
+         write the name of the variable that holds the token, such as FLEETD_TOKEN, never the token itself",
+    ),
+    (
+        "auth = \"token\"\ntoken_env = \"GOOD\"\nseat_ttl = \"8d\"",
+        "/e/fleetd.toml:3: seat_ttl = 8d is not between 1s and 7d",
+    ),
+    (
+        "auth = \"token\"\ntoken_env = \"GOOD\"\nhosts = [\n\"a\",\n\"https://b\"]",
+        "/e/fleetd.toml:5: 'https://b' in hosts is no host: it is more than a host and a port | \
+         write what clients call fleetd by, such as \"fleet.example\" or \"fleet.example:8443\"",
+    ),
+    (
+        "auth = \"token\"\ntoken_env = \"GOOD\"\nhosts = [\"b c\"]",
+        "/e/fleetd.toml:3: 'b c' in hosts is no host: it holds a space or a control character | \
+         write what clients call fleetd by, such as \"fleet.example\" or \"fleet.example:8443\"",
     ),
     (
         "[broker]\nurl = \"amqp://127.0.0.1\"",

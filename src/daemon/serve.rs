@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::audit::AuditThread;
 use super::clock::SteadyClock;
 use super::settings::Settings;
 use super::tasks::Tasks;
@@ -68,6 +69,9 @@ pub enum ServeError {
     /// The charter inside the program could not be written where it is read.
     #[error("the built-in charter cannot be written into the state directory: {0}")]
     BuiltIn(std::io::Error),
+    /// The thread of the audit cannot be started.
+    #[error("cannot start the thread that writes the audit: {0}")]
+    Audit(std::io::Error),
     /// Signals cannot be heard.
     #[error("cannot listen for signals: {0}")]
     Signals(std::io::Error),
@@ -153,13 +157,18 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let stop = CancellationToken::new();
     let listen = listener.local();
     state.announce(&listen.to_string())?;
-    let (mcp, telling) = door::mcp::Mcp::new(handle.clone(), store.clone(), stop.clone());
+    let audit = AuditThread::start(state.audit_file()).map_err(ServeError::Audit)?;
+    let shared = door::shared::Shared::new(handle.clone(), stop.clone()).auth(settings.auth).audit(audit.doors());
+    let (mcp, telling) = door::mcp::Mcp::new(shared.clone(), store.clone());
     tasks.spawn("mcp-changes", telling);
-    let router = door::rest::Door::new(handle.clone(), stop.clone()).router(mcp.router());
+    let router = door::rest::Door::new(shared).router(mcp.router());
     tasks.spawn("doors", listener.serve(router, stop.clone(), GRACE));
     let status = handle.policy().status();
     opened(&Opened { listen, charter: status, degraded: handle.degraded(), adopted, resumed });
     tracing::info!(%listen, adopted, resumed, "ready");
+    if !listen.ip().is_loopback() {
+        tracing::warn!(%listen, "other machines can reach fleetd, and it speaks no TLS: put a proxy before it");
+    }
 
     tokio::select! {
         signal = signals.next() => tracing::info!(signal, "draining"),
@@ -173,6 +182,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     // The doors end by themselves within their grace; everything else has nothing left to tell.
     let _ = tokio::time::timeout(GRACE * 2, tasks.end_of("doors")).await;
     let going_on = handle.fleet().workers().filter(|worker| worker.is_occupied()).count();
+    drop(audit);
     tracing::info!(turns_going_on = going_on, "ended");
     Ok(())
 }

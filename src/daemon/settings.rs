@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use super::embedded;
-use crate::config::{CharterSource, Config};
+use crate::config::{Auth, CharterSource, Config};
 use crate::fleet::Limits;
 use crate::fleet::time::Span;
 
@@ -15,6 +15,8 @@ use crate::fleet::time::Span;
 pub struct Settings {
     /// Where the doors listen.
     pub listen: SocketAddr,
+    /// How callers are known.
+    pub auth: Auth,
     /// The state directory.
     pub state: PathBuf,
     /// The charter.
@@ -52,6 +54,7 @@ impl From<Config> for Settings {
     fn from(config: Config) -> Settings {
         Settings {
             listen: config.listen,
+            auth: config.auth,
             state: config.state,
             charter: match config.charter {
                 CharterSource::Dir(dir) => Charter::Dir(dir),

@@ -41,10 +41,10 @@ impl Tasks {
     }
 }
 
+/// Only a text that was written in the source: one that was put together may quote a message.
 fn panic_text(error: tokio::task::JoinError) -> String {
     let payload = error.into_panic();
-    let text = payload.downcast_ref::<String>().cloned();
-    text.or_else(|| payload.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_else(|| "panicked".into())
+    payload.downcast_ref::<&str>().map_or_else(|| "the log tells where".into(), |text| text.to_string())
 }
 
 #[cfg(test)]
@@ -57,5 +57,7 @@ mod tests {
         tasks.spawn("waits", std::future::pending());
         tasks.spawn("breaks", async { panic!("on purpose") });
         assert_eq!(tasks.first_end().await, ("breaks", Some("on purpose".to_string())));
+        tasks.spawn("quotes", async { panic!("cannot cut '{}'", String::from("a prompt")) });
+        assert_eq!(tasks.first_end().await, ("quotes", Some("the log tells where".to_string())));
     }
 }

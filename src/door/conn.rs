@@ -7,7 +7,10 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use tokio::sync::OnceCell;
 
+use super::audit::Who;
+use super::auth::{self, Proof};
 use super::peer::{self, Ends, Owner, Resolver};
+use crate::config::Auth;
 use crate::fleet::Fleet;
 use crate::fleet::caller::Caller;
 use crate::fleet::seat::Sitter;
@@ -22,7 +25,7 @@ pub struct Conn {
 }
 
 /// Who sends a request, as its connection shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Identity {
     /// What that makes of them.
     pub caller: Caller,
@@ -30,6 +33,8 @@ pub struct Identity {
     pub process: Option<Process>,
     /// Whether it is known by the token that it showed.
     pub token: bool,
+    /// What the audit says of them.
+    pub who: Who,
 }
 
 impl Identity {
@@ -49,26 +54,54 @@ impl Conn {
         Self { ends: Ends::new(local, peer), resolver, owner: Arc::default() }
     }
 
-    /// Returns the port on which the connection was accepted.
-    pub fn port(&self) -> u16 {
-        self.ends.local.port()
+    /// Returns the address at which the connection was accepted; a listener on all addresses has many.
+    pub fn local(&self) -> SocketAddr {
+        self.ends.local
     }
 
-    /// Returns who is calling, judged anew for each request: workers come and go while a connection stays.
-    pub async fn identity(&self, headers: &HeaderMap, fleet: &Fleet) -> Identity {
+    /// Returns the address that the connection comes from.
+    pub fn peer(&self) -> SocketAddr {
+        self.ends.peer
+    }
+
+    /// Returns whether a request comes from a process of this machine, and not through a proxy on it.
+    pub fn is_direct(&self, headers: &HeaderMap) -> bool {
+        self.ends.of_this_machine() && !peer::proxied(headers.keys().map(|name| name.as_str()))
+    }
+
+    /// Returns the process on the other end, once a caller was asked for and where it could be found.
+    pub fn pid(&self) -> Option<i32> {
+        self.owner.get().and_then(|owner| owner.holders.first()).map(|holder| holder.process.pid)
+    }
+
+    /// Returns who sends a request of a session, judged anew for each: workers come and go, and the seat changes, while
+    /// a connection stays.
+    pub async fn identity(&self, headers: &HeaderMap, session: Option<&str>, fleet: &Fleet, auth: &Auth) -> Identity {
         // "Cannot tell" is not kept: it may have been a moment's trouble, and it gives no rights meanwhile.
         let find = || async { self.resolver.owner(self.ends).await.ok_or(()) };
         let owner = self.owner.get_or_try_init(find).await.ok();
         let roots = fleet.workers().filter_map(|w| Some((w.process?, w.name.clone()))).collect();
-        let seat = fleet.seat().and_then(|seat| match seat.sitter {
-            Sitter::Process(process) => Some(process),
-            Sitter::Session(_) | Sitter::Token => None,
-        });
+        let seat = fleet.seat().map(|seat| &seat.sitter);
+        let sitting = match seat {
+            Some(Sitter::Process(process)) => Some(*process),
+            _ => None,
+        };
         let proxied = peer::proxied(headers.keys().map(|name| name.as_str()));
-        Identity {
-            caller: peer::classify(owner, self.resolver.our_uid(), &roots, seat, proxied),
-            process: owner.and_then(|owner| owner.holders.iter().map(|h| h.process).min_by_key(|p| (p.start, p.pid))),
-            token: false,
+        let shown = peer::classify(owner, self.resolver.our_uid(), &roots, sitting, proxied);
+        let process = owner.and_then(|owner| owner.holders.iter().map(|h| h.process).min_by_key(|p| (p.start, p.pid)));
+        let (caller, token) = match auth {
+            Auth::LoopbackTrust => (shown, false),
+            Auth::Token(of) => {
+                let proof = auth::proof(headers, &of.token);
+                (auth::by_token(shown, proof), proof == Proof::Valid)
+            }
+        };
+        let who = Who::of(&caller, self);
+        let mut identity = Identity { caller, process, token, who };
+        if identity.caller == Caller::Operator && token && seat == identity.sitter(session).as_ref() {
+            identity.caller = Caller::Leader;
+            identity.who = Who::of(&identity.caller, self);
         }
+        identity
     }
 }

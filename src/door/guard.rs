@@ -1,14 +1,16 @@
-//! One layer over every path: Host and Origin must be this machine's, and a panic becomes an answer.
+//! One layer over every path: Host and Origin must be this machine's (or a host of the settings), and a panic becomes
+//! an answer.
 //!
 //! A browser page from elsewhere (also by DNS rebinding) ends here, before any handler and before the caller is known.
 
 use std::any::Any;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 
-use axum::extract::{ConnectInfo, Request};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, Uri, header};
 use axum::middleware::Next;
@@ -16,17 +18,35 @@ use axum::response::{IntoResponse, Response};
 
 use super::conn::Conn;
 use super::refused::Refused;
+use crate::config::{Auth, Host};
 use crate::fleet::refusal::{Refusal, RefusalKind};
 
 /// Refuses what does not come from this machine by name, then lets the request in.
-pub async fn guard(ConnectInfo(conn): ConnectInfo<Conn>, request: Request, next: Next) -> Response {
-    let checked =
-        check_host(request.headers(), request.uri(), conn.port()).and_then(|()| check_origin(request.headers()));
+pub async fn guard(
+    State(auth): State<Arc<Auth>>,
+    ConnectInfo(conn): ConnectInfo<Conn>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let hosts = match &*auth {
+        Auth::LoopbackTrust => &[][..],
+        Auth::Token(of) => &of.hosts,
+    };
+    let names = Names { local: conn.local(), hosts };
+    let checked = check_host(request.headers(), request.uri(), &names).and_then(|()| check_origin(request.headers()));
     match checked {
         Ok(()) => next.run(request).await,
-        Err(refusal) => Refused::from(refusal).into_response(),
+        Err(refusal) => {
+            let mut response = Refused::from(refusal).into_response();
+            response.extensions_mut().insert(Stopped);
+            response
+        }
     }
 }
+
+/// Marks an answer of `guard`, for the audit; it does not leave the process.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopped;
 
 /// Answers a panic of a handler as a fault of ours; the connection and the daemon go on.
 pub async fn unwind(request: Request, next: Next) -> Response {
@@ -39,7 +59,8 @@ pub async fn unwind(request: Request, next: Next) -> Response {
     });
     polled.await.unwrap_or_else(|panic| {
         let what = panic_text(panic.as_ref());
-        tracing::error!(%path, what, "a handler panicked");
+        // Neither the path nor the text, which may hold what the caller sent; the hook told the place.
+        tracing::error!("a handler panicked");
         let refusal = Refusal::new(RefusalKind::Internal, format!("fleetd failed while answering {path}: {what}"));
         Refused::from(refusal.hint("this is a fault of fleetd; nothing that was accepted is lost")).into_response()
     })
@@ -50,28 +71,54 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a text")
 }
 
-fn check_host(headers: &HeaderMap, uri: &Uri, port: u16) -> Result<(), Refusal> {
+/// What this daemon is called on one connection.
+struct Names<'a> {
+    /// Where the connection was accepted.
+    local: SocketAddr,
+    /// Other names, of the settings.
+    hosts: &'a [Host],
+}
+
+impl Names<'_> {
+    fn hold(&self, authority: &Authority) -> bool {
+        let (host, port) = (authority.host(), authority.port_u16());
+        let here = is_loopback(host) || address(host).is_some_and(|ip| ip == self.local.ip());
+        let our_port = authority.port().is_none() || port == Some(self.local.port());
+        // Without a port a scheme's own is meant; which scheme a proxy before us was asked by is not known here.
+        let same_port = |wanted: u16| port.map_or(matches!(wanted, 80 | 443), |port| port == wanted);
+        let named = |one: &Host| one.name.eq_ignore_ascii_case(bare(host)) && one.port.is_none_or(same_port);
+        (here && our_port) || self.hosts.iter().any(named)
+    }
+
+    fn list(&self) -> String {
+        let (port, ip) = (self.local.port(), self.local.ip());
+        let mut valid = vec![format!("localhost:{port}"), format!("127.0.0.1:{port}"), format!("[::1]:{port}")];
+        valid.extend((!ip.is_loopback()).then(|| self.local.to_string()));
+        valid.extend(self.hosts.iter().map(Host::to_string));
+        valid.join(", ")
+    }
+}
+
+fn check_host(headers: &HeaderMap, uri: &Uri, names: &Names<'_>) -> Result<(), Refusal> {
     let host = only(headers, header::HOST)?.ok_or_else(|| {
-        Refusal::new(RefusalKind::NotAllowed, "the request has no Host header")
-            .hint(format!("valid: localhost:{port}, 127.0.0.1:{port}"))
+        Refusal::new(RefusalKind::NotAllowed, "the request has no Host header").hint(format!("valid: {}", names.list()))
     })?;
-    check_authority("Host", host, port)?;
+    check_authority("Host", host, names)?;
     // A request in absolute form names its host a second time.
     match uri.authority() {
-        Some(authority) => check_authority("request line", authority.as_str(), port),
+        Some(authority) => check_authority("request line", authority.as_str(), names),
         None => Ok(()),
     }
 }
 
-fn check_authority(place: &str, text: &str, port: u16) -> Result<(), Refusal> {
+fn check_authority(place: &str, text: &str, names: &Names<'_>) -> Result<(), Refusal> {
     let wrong = || {
-        Refusal::new(RefusalKind::NotAllowed, format!("the {place} names '{text}', which is not this daemon"))
-            .hint(format!("valid: localhost:{port}, 127.0.0.1:{port}, [::1]:{port}"))
+        let refusal =
+            Refusal::new(RefusalKind::NotAllowed, format!("the {place} names '{text}', which is not this daemon"));
+        refusal.hint(format!("valid: {}", names.list()))
     };
     let authority: Authority = text.parse().map_err(|_| wrong())?;
-    let plain = !text.contains('@');
-    let ours = authority.port().is_none() || authority.port_u16() == Some(port);
-    (plain && ours && is_loopback(authority.host())).then_some(()).ok_or_else(wrong)
+    (!text.contains('@') && names.hold(&authority)).then_some(()).ok_or_else(wrong)
 }
 
 fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
@@ -103,18 +150,32 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Result<Option<&str>, Refusal> 
 }
 
 fn is_loopback(host: &str) -> bool {
-    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
-    let address = bare.unwrap_or(host).parse::<IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.to_canonical().is_loopback())
+    host.eq_ignore_ascii_case("localhost") || address(host).is_some_and(|ip| ip.is_loopback())
+}
+
+fn address(host: &str) -> Option<IpAddr> {
+    bare(host).parse().ok().map(|ip: IpAddr| ip.to_canonical())
+}
+
+fn bare(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn here() -> Names<'static> {
+        Names { local: "127.0.0.1:7717".parse().unwrap(), hosts: &[] }
+    }
+
     fn host(value: &str) -> Result<(), Refusal> {
+        named(value, &here())
+    }
+
+    fn named(value: &str, names: &Names<'_>) -> Result<(), Refusal> {
         let headers = HeaderMap::from_iter([(header::HOST, value.parse().unwrap())]);
-        check_host(&headers, &Uri::from_static("/message"), 7717)
+        check_host(&headers, &Uri::from_static("/message"), names)
     }
 
     fn origin(value: &str) -> Result<(), Refusal> {
@@ -156,16 +217,48 @@ mod tests {
     }
 
     #[test]
+    fn the_settings_hosts_and_the_address_of_the_connection_pass_too() {
+        let host = |name: &str, port| Host { name: name.into(), port };
+        let hosts = [host("fleet.example", None), host("other.example", Some(443)), host("2001:db8::1", Some(8443))];
+        let names = Names { local: "192.0.2.7:7717".parse().unwrap(), hosts: &hosts };
+        for good in [
+            "192.0.2.7:7717",
+            "192.0.2.7",
+            "localhost:7717",
+            "fleet.example",
+            "FLEET.example:9",
+            "other.example",
+            "other.example:443",
+            "[2001:db8::1]:8443",
+        ] {
+            assert_eq!(named(good, &names), Ok(()), "{good}");
+        }
+        for bad in [
+            "192.0.2.8:7717",
+            "192.0.2.7:80",
+            "localhost:9",
+            "fleet.example.evil.example",
+            "x@fleet.example",
+            "other.example:7717",
+            "[2001:db8::1]",
+        ] {
+            assert!(named(bad, &names).is_err(), "{bad}");
+        }
+        let said = named("evil.example", &names).unwrap_err().to_string();
+        assert!(said.ends_with("192.0.2.7:7717, fleet.example, other.example:443, [2001:db8::1]:8443"), "{said}");
+    }
+
+    #[test]
     fn a_missing_second_or_absolute_host_is_seen() {
         let none = HeaderMap::new();
-        assert!(check_host(&none, &Uri::from_static("/"), 7717).is_err());
+        assert!(check_host(&none, &Uri::from_static("/"), &here()).is_err());
         let mut two = HeaderMap::new();
         two.append(header::HOST, "localhost".parse().unwrap());
         two.append(header::HOST, "localhost".parse().unwrap());
-        assert!(check_host(&two, &Uri::from_static("/"), 7717).is_err());
+        assert!(check_host(&two, &Uri::from_static("/"), &here()).is_err());
         let good = HeaderMap::from_iter([(header::HOST, "localhost".parse().unwrap())]);
         let absolute = Uri::from_static("http://evil.example/message");
-        assert!(check_host(&good, &absolute, 7717).is_err());
+        assert!(check_host(&good, &absolute, &here()).is_err());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
+use super::audit::{Noted, Subject};
 use super::refused::Refused;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::time::Span;
@@ -40,21 +41,28 @@ pub struct Query<T>(pub T);
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
-impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+impl Subject for Nothing {}
+
+impl<S: Sync, T: DeserializeOwned + Subject> FromRequest<S> for Json<T> {
     type Rejection = Refused;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+        let noted = request.extensions().get::<Noted>().cloned();
         check_content_type(request.headers())?;
         let read = tokio::time::timeout(PATIENCE, bytes(request.into_body()));
         let bytes = read.await.map_err(|_| {
             let text = format!("the body did not arrive within {} s", PATIENCE.as_secs());
             Refused::with_status(StatusCode::REQUEST_TIMEOUT, Refusal::invalid(text))
         })??;
-        Ok(Json(parse(&bytes)?))
+        let read: T = parse(&bytes)?;
+        if let Some(noted) = noted {
+            noted.add(read.subject());
+        }
+        Ok(Json(read))
     }
 }
 
-impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+impl<S: Sync, T: DeserializeOwned + Subject> FromRequestParts<S> for Query<T> {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
@@ -67,6 +75,9 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
             let (path, text) = path.unwrap_or(("", &text));
             explain::shape("the query", path, text)
         })?;
+        if let Some(noted) = parts.extensions.get::<Noted>() {
+            noted.add(found.0.subject());
+        }
         Ok(Query(found.0))
     }
 }

@@ -27,6 +27,7 @@ use self::changes::Changes;
 use self::handler::Handler;
 use self::kept::Kept;
 use self::sessions::Sessions;
+use super::shared::Shared;
 use crate::engine::handle::Handle;
 use crate::engine::ports;
 
@@ -37,22 +38,22 @@ const MOST: usize = 8 << 20;
 #[derive(Clone)]
 pub struct Mcp {
     engine: Handle,
-    closing: CancellationToken,
+    shared: Shared,
     kept: Arc<Kept>,
     changes: Changes,
 }
 
 impl Mcp {
-    /// Returns the door to an engine. Once `closing` is cancelled, calls that wait answer with where things stand.
+    /// Returns the door, and the task that tells clients of changes; it ends with the engine.
     pub fn new(
-        engine: Handle,
+        shared: Shared,
         sessions: Arc<dyn ports::Sessions>,
-        closing: CancellationToken,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let engine = shared.engine.clone();
         let kept = Arc::new(Kept::new(sessions, engine.clone()));
         let changes = Changes::default();
         let telling = changes.clone().tell(engine.clone());
-        (Self { engine, closing, kept, changes }, telling)
+        (Self { engine, shared, kept, changes }, telling)
     }
 
     /// Returns the one path with everything that stands before it.

@@ -13,6 +13,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
 
+use super::audit::Audit;
 use crate::engine::handle::Handle;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 
@@ -33,12 +34,12 @@ struct Labels {
 
 impl Metrics {
     /// Returns the metrics of an engine and of the doors before it.
-    pub fn new(engine: Handle) -> Self {
+    pub fn new(engine: Handle, audit: Audit) -> Self {
         let mut registry = Registry::with_prefix("fleetd");
         let (requests, open) = (Family::default(), Gauge::default());
         registry.register("http_requests", "Requests answered, by path and status", Family::clone(&requests));
         registry.register("http_open_requests", "Requests that are being answered or wait", Gauge::clone(&open));
-        registry.register_collector(Box::new(Snapshot(engine)));
+        registry.register_collector(Box::new(Snapshot(engine, audit)));
         Self { registry, requests, open }
     }
 
@@ -73,7 +74,7 @@ impl Drop for Open {
 }
 
 /// The fleet as it is at the moment of the scrape.
-struct Snapshot(Handle);
+struct Snapshot(Handle, Audit);
 
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,6 +88,7 @@ impl Collector for Snapshot {
         let fleet = self.0.fleet();
         let roster = fleet.roster(self.0.now());
         let charter = self.0.policy().status();
+        let degraded = self.0.degraded().len() + self.1.trouble().iter().len();
 
         let mut turns = BTreeMap::<String, i64>::new();
         for turn in fleet.turns() {
@@ -120,7 +122,8 @@ impl Collector for Snapshot {
         out.one("open_runs", "Runs that have not ended", roster.open_runs as i64)?;
         out.one("waiting_callers", "Callers that wait for an answer", fleet.waiting_callers() as i64)?;
         out.one("charter_generation", "The charter generation in force; 0 = none", charter.generation.number as i64)?;
-        out.one("degraded", "Reasons for which fleetd does not work as it should", self.0.degraded().len() as i64)?;
+        out.one("degraded", "Reasons for which fleetd does not work as it should", degraded as i64)?;
+        out.count("audit_lines_lost", "Lines of the audit that could not be written since the start", self.1.lost())?;
         out.count("charter_rejected", "Charter loads that were refused since the start", charter.rejected)?;
         out.count("rubric_errors", "Rubrics skipped because of an error since the start", charter.rubric_errors)
     }

@@ -38,7 +38,13 @@ impl Ends {
         Self { local: plain(local), peer: plain(peer) }
     }
 
-    /// Returns whether both ends are loopback addresses: only then can the owner be a process of this machine.
+    /// Returns whether both ends are on this machine, so that a process of it is the owner: both loopback, or one
+    /// address twice, for nobody else can answer at an address of ours.
+    pub fn of_this_machine(&self) -> bool {
+        self.loopback() || self.local.ip() == self.peer.ip()
+    }
+
+    /// Returns whether both ends are loopback addresses.
     pub fn loopback(&self) -> bool {
         let here = |a: IpAddr| a.is_loopback();
         here(self.local.ip()) && here(self.peer.ip())

@@ -29,9 +29,11 @@ impl From<Refusal> for Refused {
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let retry = self.refusal.kind == RefusalKind::QueueFull;
+        let kind = self.refusal.kind;
         let mut response = (self.status, Json(self.refusal)).into_response();
-        if retry {
+        // For the audit; it does not leave the process.
+        response.extensions_mut().insert(kind);
+        if kind == RefusalKind::QueueFull {
             let soon = HeaderValue::from_static("1");
             response.headers_mut().insert(header::RETRY_AFTER, soon);
         }

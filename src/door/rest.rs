@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::guard;
 use super::metrics::Metrics;
 use super::refused::Refused;
+use super::shared::Shared;
 use crate::engine::handle::Handle;
 use crate::fleet::refusal::{Refusal, RefusalKind, nearest};
 
@@ -35,13 +36,14 @@ pub struct Door {
     engine: Handle,
     metrics: Arc<Metrics>,
     closing: CancellationToken,
+    shared: Shared,
 }
 
 impl Door {
-    /// Returns the door to an engine. Once `closing` is cancelled, calls that wait answer with where things stand.
-    pub fn new(engine: Handle, closing: CancellationToken) -> Self {
-        let metrics = Arc::new(Metrics::new(engine.clone()));
-        Self { engine, metrics, closing }
+    /// Returns the door. Once the daemon goes down, calls that wait answer with where things stand.
+    pub fn new(shared: Shared) -> Self {
+        let metrics = Arc::new(Metrics::new(shared.engine.clone(), shared.audit.clone()));
+        Self { engine: shared.engine.clone(), metrics, closing: shared.closing.clone(), shared }
     }
 
     /// Returns the routes, those of other doors among them, with everything that stands before all of them.
@@ -79,7 +81,8 @@ impl Door {
             .method_not_allowed_fallback(wrong_method)
             .fallback(wrong_path)
             // From here on the last one is the outermost.
-            .layer(middleware::from_fn(guard::guard))
+            .layer(middleware::from_fn_with_state(self.shared.auth.clone(), guard::guard))
+            .layer(middleware::from_fn_with_state(self.clone(), admit::strangers))
             .layer(middleware::from_fn(guard::unwind))
             .layer(middleware::from_fn_with_state(self.metrics, admit::tally))
     }

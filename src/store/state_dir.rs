@@ -18,6 +18,7 @@ use super::error::StoreError;
 const STORE: &str = "fleet.db";
 const LOCK: &str = "lock";
 const TURNS: &str = "turns";
+const AUDIT: &str = "audit.jsonl";
 /// What the command line reads to find the daemon; there only while one listens.
 const DAEMON: &str = "daemon.json";
 
@@ -61,6 +62,11 @@ impl StateDir {
     /// Returns the file of the store.
     pub fn store_file(&self) -> PathBuf {
         self.path.join(STORE)
+    }
+
+    /// Returns the file of the audit; older ones lie beside it.
+    pub fn audit_file(&self) -> PathBuf {
+        self.path.join(AUDIT)
     }
 
     /// Returns the directory in which each turn of a process has its files.
@@ -200,8 +206,8 @@ fn check(dir: &Path) -> Result<(), StoreError> {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    let is_ours =
-        |name: &str| name == LOCK || name.starts_with(TURNS) || name.starts_with(STORE) || name.starts_with(DAEMON);
+    let begins = [TURNS, STORE, DAEMON, AUDIT];
+    let is_ours = |name: &str| name == LOCK || begins.iter().any(|begin| name.starts_with(begin));
     let names = fs::read_dir(dir).map_err(|error| StoreError::of_dir(dir, &error))?;
     let holds_others = names.flatten().any(|entry| !entry.file_name().to_str().is_some_and(is_ours));
     if holds_others {

@@ -129,7 +129,7 @@ pub fn lengths(tree: &Tree) -> Vec<Fault> {
 pub fn forgotten_files(tree: &Tree) -> Vec<Fault> {
     let is_target = |path: &str| {
         let inner = path.strip_prefix("tests/").or_else(|| path.strip_prefix("benches/"));
-        let shape = inner.map(|p| (p.matches('/').count(), p.ends_with("/main.rs")));
+        let shape = inner.map(|p| (p.matches('/').count(), p.ends_with("/main.rs") || p.ends_with("/lib.rs")));
         matches!(path, "src/lib.rs" | "src/main.rs" | "build.rs") || matches!(shape, Some((0, _) | (1, true)))
     };
     let mut reached: BTreeSet<&str> = BTreeSet::new();

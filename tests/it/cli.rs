@@ -110,6 +110,7 @@ fn a_wrong_command_line_is_told_what_would_be_right() {
     told(&["run", "shout"], "hint: start a recipe: fleetd run start shout");
     told(&["serve", "--listen", "here"], "--listen here");
     told(&["serve", "--charter", "nowhere"], "nowhere");
+    told(&["serve", "--token-file", "x"], "token_file of fleetd.toml");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is, its helpers included")]
 
+mod audit;
 mod charter;
 mod cli;
 mod demo;
@@ -22,10 +23,12 @@ mod fleet_stage;
 mod kill;
 mod live;
 mod pane_exec;
+mod secrets;
 mod store;
 mod store_crash;
 mod store_full;
 mod store_refusals;
 mod store_rows;
 mod support;
+mod token;
 mod wrong_input;

@@ -37,8 +37,9 @@ pub(super) async fn admit(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let identity = conn.identity(request.headers(), &gate.door.engine.fleet()).await;
-    if let Some(id) = session_of(request.headers()) {
+    let session = session_of(request.headers());
+    let identity = gate.door.shared.identity(&conn, request.headers(), session).await;
+    if let Some(id) = session {
         let listens = request.method() == Method::GET;
         match gate.door.kept.standing(id, &identity, listens).await {
             Standing::Fine => {}

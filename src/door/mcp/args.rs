@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::super::audit::{About, Subject};
 use crate::fleet::ids::{MessageId, RunId, TurnId};
 use crate::fleet::time::Span;
 
@@ -108,4 +109,46 @@ pub(super) struct Reply {
     pub turn: Option<TurnId>,
     /// The answer, or the reply.
     pub text: String,
+}
+
+impl Subject for Nothing {}
+
+impl Subject for Status {
+    fn subject(&self) -> About {
+        About::default().ids(self.turn).ids(self.run).names(&self.worker)
+    }
+}
+
+impl Subject for Poll {}
+
+impl Subject for Ack {
+    fn subject(&self) -> About {
+        About::default().ids(&self.messages)
+    }
+}
+
+impl Subject for Cancel {
+    fn subject(&self) -> About {
+        About::default().ids(self.turn).ids(self.run)
+    }
+}
+
+impl Subject for Stop {
+    fn subject(&self) -> About {
+        About::default().name(&self.worker)
+    }
+}
+
+impl Subject for Route {
+    fn subject(&self) -> About {
+        About::default().bytes(self.prompt.len())
+    }
+}
+
+impl Subject for Charter {}
+
+impl Subject for Reply {
+    fn subject(&self) -> About {
+        About::default().ids(self.question).ids(self.turn).bytes(self.text.len())
+    }
 }

@@ -6,6 +6,8 @@ mod look;
 pub(super) mod origin;
 mod turns;
 
+use std::time::Duration;
+
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResult};
 use rmcp::service::RequestContext;
@@ -14,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use self::origin::Request;
+use super::super::audit::{Begun, Noted, Outcome, Subject};
 use super::super::conn::Identity;
 use super::super::intake;
 use super::tools::Entry;
@@ -28,12 +31,19 @@ use crate::fleet::time::Span;
 /// How long a call that is there to wait does so unless told otherwise.
 const WAIT: Span = Span::minutes(10);
 
+/// How long the audit waits for the answer, as at the REST door.
+const SOON: Duration = Duration::from_secs(1);
+
+/// How often a leader who is known by a token shows, by waiting, that the seat is in use.
+const KEEP: Duration = Duration::from_secs(20);
+
 /// One call on its way: who makes it, and what it may tell its client meanwhile.
 struct Call<'a> {
     door: &'a Mcp,
     cx: &'a RequestContext<RoleServer>,
     request: Request,
     caller: Caller,
+    noted: Noted,
 }
 
 /// Does what a call wants.
@@ -46,12 +56,29 @@ pub(super) async fn call(
 ) -> CallToolResult {
     let name = call.name.clone();
     let arguments = Value::Object(call.arguments.unwrap_or_default());
-    let done = async {
-        let entry = known(table, &name, &request.identity.caller)?;
-        let caller = admitted(door, &request, entry).await?;
-        Call { door, cx, request, caller }.dispatch(&name, arguments).await
+    let entry = match known(table, &name, &request.identity.caller) {
+        Ok(entry) => entry,
+        Err(refusal) => return refused(refusal),
     };
-    done.await.unwrap_or_else(refused)
+    let verb = entry.verb_of(&request.identity.caller);
+    let mut line = door.shared.begin(&request.identity, Door::Mcp, verb);
+    let caller = match admitted(door, &request, verb, &mut line).await {
+        Ok(caller) => caller,
+        Err(refusal) => return refused(refusal),
+    };
+    let done = Call { door, cx, request, caller, noted: line.noted() };
+    let mut done = std::pin::pin!(done.dispatch(&name, arguments));
+    let given = match tokio::time::timeout(SOON, done.as_mut()).await {
+        Ok(given) => {
+            line.write(given.as_ref().err().map(|refusal| Outcome::Refused(refusal.kind)));
+            given
+        }
+        Err(_) => {
+            line.write(Some(Outcome::Open));
+            done.await
+        }
+    };
+    given.unwrap_or_else(refused)
 }
 
 /// Waits for what an earlier daemon began for a request, and gives the answer that it would have given.
@@ -96,41 +123,46 @@ fn known<'t>(table: &'t [Entry], name: &str, caller: &Caller) -> Result<&'t Entr
 }
 
 /// Returns as whom the call is made: a session that could lead takes the seat by its first call that needs it.
-async fn admitted(door: &Mcp, request: &Request, entry: &Entry) -> Result<Caller, Refusal> {
+async fn admitted(door: &Mcp, request: &Request, verb: Verb, line: &mut Begun) -> Result<Caller, Refusal> {
     let identity = &request.identity;
-    match rules::check_at(&identity.caller, entry.verb_of(&identity.caller), Door::Mcp)? {
-        Verdict::WithSeat => {
-            let sitter = identity.sitter(request.session.as_deref()).ok_or_else(|| {
-                Refusal::new(RefusalKind::NotAllowed, "nothing shows which session this is, so it cannot be the leader")
-            })?;
-            door.engine.take_seat(&Caller::Operator, sitter).await?;
-            Ok(Caller::Leader)
-        }
-        Verdict::Yes | Verdict::No => Ok(identity.caller.clone()),
+    let verdict = door.shared.judged(identity, Door::Mcp, verb, line)?;
+    let by_token = identity.token && identity.caller == Caller::Leader;
+    if verdict != Verdict::WithSeat && !by_token {
+        return Ok(identity.caller.clone());
     }
+    door.shared.sit(identity, request.session.as_deref()).await.inspect_err(|refusal| line.denied(refusal.kind))?;
+    Ok(Caller::Leader)
 }
 
 impl Call<'_> {
     async fn dispatch(&self, name: &str, arguments: Value) -> Result<CallToolResult, Refusal> {
         match name {
-            "fleet_whoami" => self.whoami(read(arguments)?),
-            "fleet_profiles" => self.profiles(read(arguments)?),
-            "fleet_list" => self.list(read(arguments)?),
-            "fleet_status" => self.status(read(arguments)?).await,
-            "fleet_send" => self.send(read(arguments)?).await,
-            "fleet_poll" => self.poll(read(arguments)?).await,
-            "fleet_ack" => self.ack(read(arguments)?).await,
-            "fleet_reply" => self.reply(read(arguments)?).await,
-            "fleet_ask" => self.ask(read(arguments)?).await,
-            "fleet_cancel" => self.cancel(read(arguments)?).await,
-            "fleet_spawn" => self.spawn(read(arguments)?).await,
-            "fleet_stop" => self.stop(read(arguments)?).await,
-            "fleet_route" => self.route(read(arguments)?).await,
-            "fleet_recipes" => self.recipes(read(arguments)?),
-            "fleet_run" => self.run(read(arguments)?).await,
-            "fleet_charter" => self.charter(read(arguments)?).await,
+            "fleet_whoami" => self.whoami(self.read(arguments)?),
+            "fleet_profiles" => self.profiles(self.read(arguments)?),
+            "fleet_list" => self.list(self.read(arguments)?),
+            "fleet_status" => self.status(self.read(arguments)?).await,
+            "fleet_send" => self.send(self.read(arguments)?).await,
+            "fleet_poll" => self.poll(self.read(arguments)?).await,
+            "fleet_ack" => self.ack(self.read(arguments)?).await,
+            "fleet_reply" => self.reply(self.read(arguments)?).await,
+            "fleet_ask" => self.ask(self.read(arguments)?).await,
+            "fleet_cancel" => self.cancel(self.read(arguments)?).await,
+            "fleet_spawn" => self.spawn(self.read(arguments)?).await,
+            "fleet_stop" => self.stop(self.read(arguments)?).await,
+            "fleet_route" => self.route(self.read(arguments)?).await,
+            "fleet_recipes" => self.recipes(self.read(arguments)?),
+            "fleet_run" => self.run(self.read(arguments)?).await,
+            "fleet_charter" => self.charter(self.read(arguments)?).await,
             other => Err(Refusal::new(RefusalKind::Internal, format!("the tool '{other}' does nothing"))),
         }
+    }
+
+    /// Reads the arguments, and tells the audit what they are about; a refusal names the field, what was wrong and what
+    /// would be right.
+    fn read<T: DeserializeOwned + Subject>(&self, arguments: Value) -> Result<T, Refusal> {
+        let arguments: T = intake::arguments(arguments)?;
+        self.noted.add(arguments.subject());
+        Ok(arguments)
     }
 
     /// Waits for something and tells the client `why` meanwhile; when the daemon goes down, `then` says where it stands.
@@ -143,10 +175,23 @@ impl Call<'_> {
         let bounded = async {
             tokio::select! {
                 done = what => done,
-                () = self.door.closing.cancelled() => then.await,
+                () = self.door.shared.closing.cancelled() => then.await,
             }
         };
-        beat::waiting(self.cx, why, bounded).await.unwrap_or_else(|| {
+        let kept = async {
+            tokio::pin!(bounded);
+            let mut clock = tokio::time::interval(KEEP);
+            loop {
+                tokio::select! {
+                    done = &mut bounded => return done,
+                    _ = clock.tick(), if self.request.identity.token && self.caller == Caller::Leader => {
+                        // Somebody else may sit there by now; what was begun is waited for all the same.
+                        let _ = self.door.shared.sit(&self.request.identity, self.request.session.as_deref()).await;
+                    }
+                }
+            }
+        };
+        beat::waiting(self.cx, why, kept).await.unwrap_or_else(|| {
             Err(Refusal::new(RefusalKind::Conflict, "the call was cancelled; what it began goes on"))
         })
     }
@@ -155,11 +200,6 @@ impl Call<'_> {
     fn also(&self, verb: Verb) -> Result<(), Refusal> {
         rules::check_at(&self.caller, verb, Door::Mcp).map(drop)
     }
-}
-
-/// Reads the arguments; a refusal names the field, what was wrong and what would be right.
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Refusal> {
-    intake::arguments(arguments)
 }
 
 /// Gives a value in both forms, as data and as text.

@@ -102,7 +102,7 @@ impl ServerHandler for Handler {
         loop {
             tokio::select! {
                 () = cx.cancelled() => return Ok(()),
-                () = self.door.closing.cancelled() => return Ok(()),
+                () = self.door.shared.closing.cancelled() => return Ok(()),
                 changed = count.changed() => {
                     if changed.is_err() {
                         return Ok(());

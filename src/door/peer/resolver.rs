@@ -36,7 +36,7 @@ impl Resolver {
 
     /// Returns the owner of the peer's socket, or `None` where that cannot be told.
     pub async fn owner(&self, ends: Ends) -> Option<Owner> {
-        if !ends.loopback() {
+        if !ends.of_this_machine() {
             return None;
         }
         let ask = async {

@@ -1,17 +1,31 @@
-//! Before every handler: who calls, by the connection alone, and whether the rules let them.
-//! And the count of what was answered.
+//! Before every handler: who calls, by the connection alone (and the token, where one is wanted), whether the rules
+//! let them, and the line that the audit gets of it. And the count of what was answered.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Request, State};
+use axum::http::HeaderMap;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::super::conn::Conn;
+use super::super::audit::{About, Outcome, Who};
+use super::super::auth;
+use super::super::conn::{Conn, Identity};
+use super::super::guard::Stopped;
 use super::super::metrics::Metrics;
 use super::super::refused::Refused;
+use super::super::shared::Shared;
 use super::{Door, paths};
-use crate::fleet::rules::{self, Door as Way, Verb};
+use crate::config::Auth;
+use crate::fleet::caller::Caller;
+use crate::fleet::refusal::{Refusal, RefusalKind};
+use crate::fleet::rules::{Door as Way, Verb};
+
+/// How long the audit waits for the answer, so that a line tells what came of a request; a call that waits for a reply
+/// is told of before it has one.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Finds the caller, refuses what it may not do, and hands the caller on to the handler.
 pub(super) async fn admit(
@@ -24,21 +38,82 @@ pub(super) async fn admit(
     let Some(verb) = paths::verb(request.method(), request.uri().path()) else {
         return next.run(request).await;
     };
-    // Open to everybody: a probe costs no look at the processes.
-    if matches!(verb, Verb::Health | Verb::Metrics) {
-        return next.run(request).await;
+    let shared = &door.shared;
+    // Open to everybody: a probe costs no look at the processes, and is no decision.
+    if is_probe(verb) {
+        return match verb == Verb::Metrics && !may_scrape(shared, &conn, request.headers()) {
+            true => Refused::from(elsewhere()).into_response(),
+            false => next.run(request).await,
+        };
     }
-    let identity = conn.identity(request.headers(), &door.engine.fleet()).await;
-    let caller = identity.caller;
-    let verb = paths::verb_of(verb, &caller);
-    let checked = rules::check_at(&caller, verb, Way::Rest);
-    tracing::debug!(door = "rest", caller = ?caller, verb = verb.word(), allowed = checked.is_ok(), "decided");
-    match checked {
-        Ok(_) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
+    let identity = shared.identity(&conn, request.headers(), None).await;
+    let verb = paths::verb_of(verb, &identity.caller);
+    let mut line = shared.begin(&identity, Way::Rest, verb);
+    line.note(About::default().ids(paths::id(request.uri().path())));
+    if let Err(refusal) = shared.judged(&identity, Way::Rest, verb, &mut line) {
+        return Refused::from(refusal).into_response();
+    }
+    if identity.token
+        && identity.caller == Caller::Leader
+        && let Err(refusal) = shared.sit(&identity, None).await
+    {
+        return Refused::from(refusal).into_response();
+    }
+    request.extensions_mut().insert(identity.caller);
+    request.extensions_mut().insert(line.noted());
+    let mut answer = pin!(next.run(request));
+    match tokio::time::timeout(SOON, answer.as_mut()).await {
+        Ok(response) => {
+            line.write(response.extensions().get().copied().map(Outcome::Refused));
+            response
         }
-        Err(refusal) => Refused::from(refusal).into_response(),
+        Err(_) => {
+            line.write(Some(Outcome::Open));
+            answer.await
+        }
+    }
+}
+
+/// Tells the audit of what the layer over all paths refused, which no handler and no rule ever saw.
+pub(super) async fn strangers(
+    State(door): State<Door>,
+    ConnectInfo(conn): ConnectInfo<Conn>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let path = request.uri().path();
+    // At the other doors what was wanted stands in a body that nobody has read.
+    let wanted = match path {
+        "/mcp" => Some((Way::Mcp, Verb::Whoami)),
+        "/hook" => Some((Way::Hook, Verb::Hook)),
+        path => paths::verb(request.method(), path).map(|verb| (Way::Rest, verb)),
+    };
+    let response = next.run(request).await;
+    if response.extensions().get::<Stopped>().is_some()
+        && let Some((way, verb)) = wanted.filter(|(_, verb)| !is_probe(*verb))
+    {
+        let caller = Caller::Anonymous { why: String::new() };
+        let who = Who::of(&caller, &conn);
+        let nobody = Identity { caller, process: None, token: false, who };
+        door.shared.begin(&nobody, way, verb).denied(RefusalKind::NotAllowed);
+    }
+    response
+}
+
+fn elsewhere() -> Refusal {
+    let refusal = Refusal::new(RefusalKind::NotAllowed, "the metrics are open on this machine only");
+    refusal.hint(auth::HOW)
+}
+
+fn is_probe(verb: Verb) -> bool {
+    matches!(verb, Verb::Health | Verb::Metrics)
+}
+
+/// Returns whether the metrics may be read: on this machine by everybody, from elsewhere by the token.
+fn may_scrape(shared: &Shared, conn: &Conn, headers: &HeaderMap) -> bool {
+    match &*shared.auth {
+        Auth::LoopbackTrust => true,
+        Auth::Token(of) => conn.is_direct(headers) || auth::proof(headers, &of.token) == auth::Proof::Valid,
     }
 }
 

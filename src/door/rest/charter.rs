@@ -7,6 +7,7 @@ use axum::{Extension, Json as Out};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::super::audit::{About, Subject};
 use super::super::intake::Json;
 use super::super::refused::Refused;
 use super::Door;
@@ -21,6 +22,12 @@ pub(super) struct RouteRequest {
     /// A free word for the kind of work.
     #[serde(default)]
     kind: Option<String>,
+}
+
+impl Subject for RouteRequest {
+    fn subject(&self) -> About {
+        About::default().bytes(self.prompt.len())
+    }
 }
 
 /// Where a message would go and why; without effect.

@@ -7,6 +7,7 @@ use axum::{Extension, Json as Out};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::super::audit::{About, Subject};
 use super::super::intake::{Json, Query, wait};
 use super::super::refused::Refused;
 use super::Door;
@@ -37,6 +38,18 @@ pub(super) struct PollQuery {
 pub(super) struct AckRequest {
     /// The messages that are done with.
     messages: Vec<MessageId>,
+}
+
+impl Subject for PollQuery {
+    fn subject(&self) -> About {
+        About::default().ids(self.after)
+    }
+}
+
+impl Subject for AckRequest {
+    fn subject(&self) -> About {
+        About::default().ids(&self.messages)
+    }
 }
 
 /// What waits for the caller; with `wait` a long poll.

@@ -4,6 +4,7 @@
 use axum::http::Method;
 
 use crate::fleet::caller::Caller;
+use crate::fleet::ids::{RunId, TurnId};
 use crate::fleet::rules::Verb;
 
 /// One path.
@@ -66,6 +67,14 @@ pub(super) fn label(path: &str) -> &'static str {
     PATHS.iter().find(|p| p.fits(path)).map_or(if path == "/mcp" { "/mcp" } else { "other" }, |p| p.path)
 }
 
+/// Returns the id of a turn or run in a path, if it has one of the right form.
+pub(super) fn id(path: &str) -> Option<&str> {
+    let ours = PATHS.iter().find(|p| p.fits(path))?;
+    let place = ours.path.split('/').position(|part| part == "{id}")?;
+    let id = path.split('/').nth(place)?;
+    (id.parse::<TurnId>().is_ok() || id.parse::<RunId>().is_ok()).then_some(id)
+}
+
 /// Returns the methods that a path takes.
 pub(super) fn methods(path: &str) -> impl Iterator<Item = &'static Method> {
     PATHS.iter().filter(move |p| p.fits(path)).map(|p| &p.method)
@@ -115,5 +124,7 @@ mod tests {
         }
         assert_eq!(verb(&Method::HEAD, "/v1/runs/r1"), Some(Verb::Status));
         assert_eq!(verb(&Method::POST, "/v1/runs/r1"), None);
+        assert_eq!((id("/v1/turns/t17/wait"), id("/v1/runs/r1")), (Some("t17"), Some("r1")));
+        assert_eq!((id("/v1/turns/a-secret"), id("/v1/poll"), id("/t17")), (None, None, None));
     }
 }

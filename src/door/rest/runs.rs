@@ -8,6 +8,7 @@ use axum::{Extension, Json as Out};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::audit::{About, Noted, Subject};
 use super::super::intake::{Json, Nothing, Query};
 use super::super::refused::Refused;
 use super::Door;
@@ -37,14 +38,18 @@ pub(super) struct Runs {
     pub(super) runs: Vec<Run>,
 }
 
+impl Subject for RunsQuery {}
+
 /// Starts a recipe: 202 with the run; with `wait` 200 with its value, or 202 if it asks or the wait is over.
 pub(super) async fn run(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
+    Extension(noted): Extension<Noted>,
     Json(request): Json<RunRequest>,
 ) -> Result<Response, Refused> {
     let wait = request.wait;
     let started = door.engine.start_run(&caller, request, &Origin::default()).await?;
+    noted.add(About::default().id(started.id));
     match wait {
         Some(wait) => door.wait_run(&caller, started.id, wait).await,
         None => Ok((StatusCode::ACCEPTED, Out(started)).into_response()),

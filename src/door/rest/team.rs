@@ -7,6 +7,7 @@ use axum::{Extension, Json as Out};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::super::audit::{About, Noted, Subject};
 use super::super::intake::Json;
 use super::super::refused::Refused;
 use super::super::whoami::Whoami;
@@ -26,6 +27,12 @@ pub(super) struct StopRequest {
     kill: bool,
 }
 
+impl Subject for StopRequest {
+    fn subject(&self) -> About {
+        About::default().name(&self.worker)
+    }
+}
+
 /// Who the caller is and what it may do; open to everybody.
 pub(super) async fn whoami(State(door): State<Door>, Extension(caller): Extension<Caller>) -> Response {
     Out(Whoami::of(&caller, Way::Rest, &door.engine)).into_response()
@@ -40,9 +47,12 @@ pub(super) async fn list(State(door): State<Door>, Extension(caller): Extension<
 pub(super) async fn spawn(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
+    Extension(noted): Extension<Noted>,
     Json(request): Json<SpawnRequest>,
 ) -> Result<Response, Refused> {
-    Ok(Out(door.engine.spawn(&caller, request, &Origin::default()).await?).into_response())
+    let worker = door.engine.spawn(&caller, request, &Origin::default()).await?;
+    noted.add(About::default().id(&worker.name));
+    Ok(Out(worker).into_response())
 }
 
 /// Stops a worker.

@@ -10,6 +10,7 @@ use axum::{Extension, Json as Out};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::audit::{About, Noted, Subject};
 use super::super::intake::{Json, Nothing, Query, wait};
 use super::super::refused::Refused;
 use super::Door;
@@ -72,14 +73,30 @@ pub(super) struct WaitQuery {
     pub wait: Option<Span>,
 }
 
+impl Subject for CancelRequest {
+    fn subject(&self) -> About {
+        About::default().ids(self.turn).ids(self.run)
+    }
+}
+
+impl Subject for StatusQuery {
+    fn subject(&self) -> About {
+        About::default().names(&self.worker).ids(self.turn).ids(self.run)
+    }
+}
+
+impl Subject for WaitQuery {}
+
 /// Sends and waits for the reply: 200 with the envelope, 202 if it asks or the wait is over.
 pub(super) async fn message(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
+    Extension(noted): Extension<Noted>,
     Json(request): Json<SendRequest>,
 ) -> Result<Response, Refused> {
     let wait = request.wait.unwrap_or(WAIT);
     let turn = door.engine.send(&caller, request, &Origin::default()).await?.turn.id;
+    noted.add(About::default().id(turn));
     door.wait_turn(&caller, turn, wait).await
 }
 
@@ -87,10 +104,12 @@ pub(super) async fn message(
 pub(super) async fn send(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
+    Extension(noted): Extension<Noted>,
     Json(request): Json<SendRequest>,
 ) -> Result<Response, Refused> {
     let wait = request.wait;
     let accepted = door.engine.send(&caller, request, &Origin::default()).await?;
+    noted.add(About::default().id(accepted.turn.id));
     match wait {
         Some(wait) => door.wait_turn(&caller, accepted.turn.id, wait).await,
         None => Ok((StatusCode::ACCEPTED, Out(accepted)).into_response()),

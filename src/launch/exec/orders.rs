@@ -125,7 +125,8 @@ impl Orders {
         let Some(turn) = self.turns.remove(&id) else { return };
         let Some(watched) = self.watched.remove(&turn) else { return };
         if let Err(error) = ended {
-            tracing::error!(%turn, %error, "the watch of a turn broke");
+            // Not its text: a panic may quote what it worked on.
+            tracing::error!(%turn, panicked = error.is_panic(), "the watch of a turn broke");
             return self.replace(turn, watched).await;
         }
         if watched.then_gone {

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use fleetd::door::mcp::Mcp;
 use fleetd::door::rest::Door;
 use fleetd::door::server::Listener;
+use fleetd::door::shared::Shared;
 use fleetd::engine::handle::{Handle, Ports, build};
 use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Journal, Launchers, Policy};
 use fleetd::fleet::envelope::Finish;
@@ -135,9 +136,10 @@ impl Inside {
             }
             let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap().patience(patience);
             let local = listener.local();
-            let (mcp, telling) = Mcp::new(engine.clone(), sessions, closing.clone());
+            let shared = Shared::new(engine.clone(), closing.clone());
+            let (mcp, telling) = Mcp::new(shared.clone(), sessions);
             tokio::spawn(telling);
-            let router = Door::new(engine.clone(), closing.clone()).router(mcp.router());
+            let router = Door::new(shared).router(mcp.router());
             let serve = listener.serve(router, closing.clone(), Duration::from_secs(5));
             (local, tokio::spawn(serve))
         });

@@ -3,6 +3,7 @@
 
 use rmcp::model::CallToolResult;
 
+use super::super::super::audit::About;
 use super::super::{args, shapes};
 use super::{Call, WAIT, given};
 use crate::engine::requests::{
@@ -23,6 +24,7 @@ impl Call<'_> {
         let wait = request.wait;
         let origin = self.request.origin(wait.is_some());
         let accepted = self.door.engine.send(&self.caller, request, &origin).await?;
+        self.noted.add(About::default().id(accepted.turn.id));
         let Some(wait) = wait else {
             return Ok(given(&shapes::Sent::Pending(Pending {
                 pending: PendingKind::Accepted,
@@ -40,6 +42,7 @@ impl Call<'_> {
         let wait = request.wait;
         let origin = self.request.origin(wait.is_some());
         let started = self.door.engine.start_run(&self.caller, request, &origin).await?;
+        self.noted.add(About::default().id(started.id));
         let Some(wait) = wait else {
             return Ok(given(&shapes::Ran::Pending(Pending {
                 pending: PendingKind::Accepted,

@@ -1,0 +1,75 @@
+//! What all doors share: the engine behind them, how callers are known, where decisions are written, and whether the
+//! daemon is going down. No door's own matter stands here.
+
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use tokio_util::sync::CancellationToken;
+
+use super::audit::{Audit, Begun};
+use super::auth;
+use super::conn::{Conn, Identity};
+use crate::config::Auth;
+use crate::engine::handle::Handle;
+use crate::fleet::refusal::{Refusal, RefusalKind};
+use crate::fleet::rules::{self, Door, Verb, Verdict};
+
+/// What every door is built from. Clones are cheap.
+#[derive(Clone)]
+pub struct Shared {
+    /// The engine.
+    pub engine: Handle,
+    /// How callers are known.
+    pub auth: Arc<Auth>,
+    /// Where decisions are written.
+    pub audit: Audit,
+    /// Cancelled when the daemon goes down: calls that wait then answer with where things stand.
+    pub closing: CancellationToken,
+}
+
+impl Shared {
+    /// Returns what doors to an engine share: callers are known by their connection, and no audit is kept.
+    pub fn new(engine: Handle, closing: CancellationToken) -> Shared {
+        Shared { engine, auth: Arc::default(), audit: Audit::none(), closing }
+    }
+
+    /// Changes how callers are known.
+    pub fn auth(self, auth: Auth) -> Shared {
+        Shared { auth: Arc::new(auth), ..self }
+    }
+
+    /// Changes where decisions are written.
+    pub fn audit(self, audit: Audit) -> Shared {
+        Shared { audit, ..self }
+    }
+
+    /// Returns who sends a request, by its connection and, where one is wanted, the token.
+    pub async fn identity(&self, conn: &Conn, headers: &HeaderMap, session: Option<&str>) -> Identity {
+        conn.identity(headers, session, &self.engine.fleet(), &self.auth).await
+    }
+
+    /// Begins the audit's line of a request.
+    pub fn begin(&self, identity: &Identity, door: Door, verb: Verb) -> Begun {
+        Begun::new(self.audit.clone(), self.engine.clone(), identity.who.clone(), door, verb)
+    }
+
+    /// Returns what the rules say of a request; a refusal is written down and tells how to be somebody.
+    pub fn judged(&self, identity: &Identity, door: Door, verb: Verb, begun: &mut Begun) -> Result<Verdict, Refusal> {
+        rules::check_at(&identity.caller, verb, door).map_err(|refusal| {
+            begun.denied(refusal.kind);
+            match auth::lacks_token(&identity.caller) {
+                true => refusal.hint(auth::HOW),
+                false => refusal,
+            }
+        })
+    }
+
+    /// Takes the seat for a session that could be the leader, or keeps it: a seat that is held by a token is held by
+    /// being used.
+    pub async fn sit(&self, identity: &Identity, session: Option<&str>) -> Result<(), Refusal> {
+        let sitter = identity.sitter(session).ok_or_else(|| {
+            Refusal::new(RefusalKind::NotAllowed, "nothing shows which session this is, so it cannot be the leader")
+        })?;
+        self.engine.take_seat(&identity.caller, sitter).await.map(drop)
+    }
+}
