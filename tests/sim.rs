@@ -11,6 +11,8 @@ mod charter;
 mod drain;
 #[path = "sim/engine.rs"]
 mod engine;
+#[path = "sim/functions.rs"]
+mod functions;
 #[path = "sim/host.rs"]
 mod host;
 #[path = "sim/journal.rs"]
@@ -108,6 +110,10 @@ fn the_schedules_reach_everything() {
         "death before an act",
         "failed commit",
         "question",
+        "question brought to a run",
+        "question answered by a run",
+        "question passed on",
+        "question over before its run answered",
         "parked",
         "key expired",
         "shown reply expired",

@@ -64,7 +64,7 @@ pub struct Question {
     pub id: QuestionId,
     /// Who asks.
     pub asker: Asker,
-    /// Who should answer.
+    /// Who should answer: a run first if it has a function for it (then nobody is shown it), else its owner.
     pub to: Sender,
     /// What is asked; bounded, so it is kept here.
     pub text: Arc<str>,
@@ -73,6 +73,13 @@ pub struct Question {
     /// The answer, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<str>>,
-    /// The message that shows it.
+    /// The message that shows it; m0 while none does.
     pub message: MessageId,
+}
+
+impl Question {
+    /// Returns whether a run has it first, so that nobody else is to answer it yet.
+    pub fn is_with_a_run(&self) -> bool {
+        matches!(self.to, Sender::Run(_))
+    }
 }

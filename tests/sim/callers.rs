@@ -86,6 +86,9 @@ impl Callers {
                     return Err(format!("a caller was told the end of {} and it is not stored so", turn.id));
                 }
             }
+            (Ok(Answer::Answered(question)), _) if question.answer.is_none() => {
+                return Err(format!("{} was answered with nothing", question.id));
+            }
             (Ok(Answer::Ended(run)), _) if !journal.run_values.contains(&run.id) => {
                 return Err(format!("a caller was told the end of {} and it is not stored", run.id));
             }
