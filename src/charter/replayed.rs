@@ -1,6 +1,7 @@
 //! Replay under every order of answers: a recipe whose parts share state takes the same course from any crash on.
 //! Only tests: the steps are answered by hand from a journal that is a list, so no fleet and no clock come in.
 
+mod fleet;
 mod questions;
 
 use std::collections::HashSet;

@@ -1,7 +1,13 @@
 //! Workers that ask, on the stage: what `on_ask` answers, passes on and gets wrong, and that each is replayed.
 //! Only tests. What the fleet makes of a question is tested in `tests/it/fleet_answers.rs`.
 
+use std::sync::Arc;
+
 use super::{fails, passes};
+use crate::charter::sources::Sources;
+use crate::charter::testing;
+use crate::charter::world::World;
+use crate::fleet::team::Generation;
 
 /// A worker that asks one thing and repeats what it heard.
 const ASKS: &str = "t.worker('w', function(task) return task.prompt .. ': ' .. t.ask('which colour?') end)\n";
@@ -198,4 +204,17 @@ fn only_a_scripted_worker_asks_and_waits_for_nothing_else() {
     let endless = "t.worker('w', function() for n = 1, 40 do t.ask('q' .. n) end end)\nt.run('r')";
     let endless = fails("run:send { to = 'w', prompt = 'x', on_ask = function() return 'yes' end }", endless);
     assert!(endless.starts_with("test.lua:2: the turn has asked 32 questions"), "{endless}");
+}
+
+#[test]
+fn the_example_of_the_guide_passes_its_test() {
+    let guide = include_str!("../../../docs/charters.md");
+    let blocks = guide.split("```lua\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let example = blocks.into_iter().find(|block| block.contains("on_ask")).expect("it is there");
+    let team = "fleet.profile('p', { launcher = 'exec', command = { 'cat' } })\n\
+                fleet.role('w-painter', { profiles = { 'p' } })\n";
+    let sources = Sources::from_files([("a.lua", team), ("paint.lua", example)]);
+    let world = World::load(Arc::new(sources), Generation::default(), Arc::default()).expect("loads");
+    let report = testing::all(&world, None);
+    assert!(report.passed() && report.tests.len() == 1, "{report:#?}");
 }
