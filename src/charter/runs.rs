@@ -54,10 +54,10 @@ impl Runs {
 
     /// Takes the answer of a step; an answer that the journal gave already is ignored.
     pub(super) fn answer(&mut self, run: RunId, step: FinishedStep) {
-        if let Some(live) = self.runs.get_mut(&run) {
-            if live.take(step) {
-                self.wake(run);
-            }
+        if let Some(live) = self.runs.get_mut(&run)
+            && live.take(step)
+        {
+            self.wake(run);
         }
     }
 

@@ -140,7 +140,7 @@ impl<'w> Stage<'w> {
             message: None,
         };
         self.say(format!("{} {} begins", run.id, run.recipe));
-        let played = Play::new(self, &run).to_the_end(&job)?;
+        let played = Play::new(self, &run).play(&job)?;
         self.say(format!("{} ends as {}", run.id, ending(&played.end)));
         // How far a run comes before a limit stops it depends on the machine.
         let limited = played.end.why.as_deref().is_some_and(is_limit);

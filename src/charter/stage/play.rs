@@ -68,7 +68,7 @@ impl<'s, 'w> Play<'s, 'w> {
     }
 
     /// Plays the run to its end.
-    pub(super) fn to_the_end(mut self, job: &Value) -> Result<Played, CharterError> {
+    pub(super) fn play(mut self, job: &Value) -> Result<Played, CharterError> {
         let inputs = &mut self.inputs;
         self.runs.start(self.stage.world, self.run, job, Vec::new(), &mut |input| inputs.push_back(input));
         loop {
