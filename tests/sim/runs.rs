@@ -204,7 +204,7 @@ fn run_of(input: &RunInput) -> RunId {
     }
 }
 
-/// Returns what a program sends; half of it answers what is asked.
+/// Returns what a program sends; most of it answers what is asked.
 pub fn send(rng: &mut Rng) -> StepSend {
     StepSend {
         to: Some(Address::Role(if rng.percent(75) { "w" } else { "s" }.into())),
@@ -214,7 +214,7 @@ pub fn send(rng: &mut Rng) -> StepSend {
         deadline: rng.percent(50).then(|| Span::seconds(5 + rng.below(60))),
         retries: rng.below(3) as u32,
         priority: if rng.percent(10) { Priority::Now } else { Priority::Normal },
-        on_ask: rng.percent(50),
+        on_ask: rng.percent(70),
     }
 }
 
