@@ -169,6 +169,13 @@ fn a_mistake_in_it_fails_the_test_at_its_line() {
 }
 
 #[test]
+fn a_long_mistake_is_cut() {
+    let recipe = "run:send { to = 'w', prompt = 'paint', on_ask = function() error(string.rep('x', 5000)) end }";
+    let text = fails(recipe, &format!("{ASKS} t.run('r')"));
+    assert!(text.starts_with("recipe.lua:2: xxx") && text.matches('x').count() < 1_010, "{}", text.len());
+}
+
+#[test]
 fn a_limit_that_it_passes_ends_the_run() {
     passes(
         "run:send { to = 'w', prompt = 'paint', on_ask = function() while true do end end }",

@@ -11,7 +11,7 @@ use mlua::{Function, Value as LuaValue};
 use serde_json::Value;
 
 use super::failed;
-use super::live::LiveRun;
+use super::live::{LiveRun, native_text};
 use super::strands::Place;
 use crate::charter::error::CharterError;
 use crate::charter::json as border;
@@ -20,6 +20,9 @@ use crate::charter::world::World;
 use crate::fleet::asked::{answer_path, asked_of, send_of};
 use crate::fleet::ids::{QuestionId, StepPath};
 use crate::fleet::run::{RunAnswer, RunEnd, RunInput, Step};
+
+/// How many characters of a mistake its owner is told.
+const FAULT: usize = 1_000;
 
 /// A send whose function answers what is asked in its turns.
 pub(super) struct Answering {
@@ -128,7 +131,7 @@ impl LiveRun {
         let wrong =
             |got: &str| format!("{at}: run:send: on_ask must return a text, or nothing to pass it on; got {got}");
         let (text, fault) = match returned {
-            Err(error) => (None, Some(super::live::native_text(error))),
+            Err(error) => (None, Some(native_text(error).chars().take(FAULT).collect())),
             Ok(LuaValue::Nil) => (None, None),
             Ok(LuaValue::String(text)) => match text.to_str() {
                 Ok(text) if text.trim().is_empty() => (None, Some(wrong("an empty text"))),
