@@ -293,7 +293,18 @@ end
 
 function steps.send(self, spec)
   check_self(self, "send")
-  return wait({ verb = "send", spec = spec })
+  local on_ask
+  if raw_type(spec) == "table" then on_ask = rawget(spec, "on_ask") end
+  if on_ask == null then on_ask = nil end
+  if on_ask ~= nil then
+    if raw_type(on_ask) ~= "function" then
+      fail("run:send: field 'on_ask': expected a function, got a " .. raw_type(on_ask))
+    end
+    -- A function cannot cross the border; the rest of the spec does.
+    spec = table.clone(spec)
+    spec.on_ask = nil
+  end
+  return wait({ verb = "send", spec = spec, on_ask = on_ask })
 end
 
 function steps.sleep(self, span)
@@ -479,6 +490,11 @@ function checks.answer(fn)
 end
 function checks.run(recipe, job) return test_wait({ verb = "run", name = recipe, spec = job }) end
 function checks.route(task) return test_wait({ verb = "route", spec = task }) end
+function checks.ask(question)
+  if raw_type(question) ~= "string" then fail("t.ask: expected the question, a text, got " .. raw_type(question)) end
+  if not find0(question, "%S") then fail("t.ask: the question is empty") end
+  return test_wait({ verb = "ask", text = question })
+end
 function checks.sent() return test_wait({ verb = "sent" }) end
 function checks.equal(got, wanted)
   if not same(got, wanted) then fail("wanted " .. native.show(wanted) .. ", got " .. native.show(got)) end

@@ -3,6 +3,7 @@
 //! No I/O, no clock, no async, no Lua, no HTTP may ever come in here: time and randomness are handed in.
 
 mod ask;
+pub mod asked;
 pub mod caller;
 mod calls;
 mod change;

@@ -13,6 +13,8 @@ mod charter;
 mod drain;
 #[path = "sim/engine.rs"]
 mod engine;
+#[path = "sim/functions.rs"]
+mod functions;
 #[path = "sim/host.rs"]
 mod host;
 #[path = "sim/journal.rs"]
@@ -112,6 +114,10 @@ fn the_schedules_reach_everything() {
         "question",
         "own reply",
         "seat",
+        "question brought to a run",
+        "question answered by a run",
+        "question passed on",
+        "question over before its run answered",
         "parked",
         "key expired",
         "shown reply expired",

@@ -28,6 +28,12 @@
 ---@field stderr? string The end of what the process wrote to stderr.
 ---@field times table When what happened, in milliseconds since 1970.
 
+---@class fleet.Question
+---@field text string What the worker asks.
+---@field id string The question's id.
+---@field turn string The turn in which it is asked; a new one at each try.
+---@field worker string Who asks.
+
 ---@class fleet.Missing
 ---@field part integer Its place in the list.
 ---@field item any What `run:each` was given at that place.
@@ -83,6 +89,7 @@
 ---@field deadline? string|number From acceptance to the reply, each try anew, such as `"8m"`.
 ---@field retries? integer How often a timed out or lost turn is tried again on another worker; 0 if absent.
 ---@field priority? string `"now"` goes first; `"normal"` if absent.
+---@field on_ask? (fun(question: fleet.Question): string?) Answers what the worker asks in its turn: the text that it returns, or nothing to pass the question on to whoever started the run. It may take steps of its own.
 
 ---@class fleet.Team
 ---@field roles table<string, fleet.Load> every role with its load
@@ -127,7 +134,7 @@ function fleet.test(name, fn) end
 ---@field recipe string
 local run = {}
 
----Sends a message and waits for the envelope. What the world does wrong is a value (`envelope.ok`, `envelope.error`); what the author does wrong is an error at that line.
+---Sends a message and waits for the envelope. What the world does wrong is a value (`envelope.ok`, `envelope.error`); what the author does wrong is an error at that line. With `on_ask`, questions of the worker come to that function first, one after the other in the order of asking; a mistake in it passes the question on, and whoever started the run is told of it.
 ---@param spec fleet.Send
 ---@return fleet.Envelope
 function run:send(spec) end
@@ -193,7 +200,7 @@ function run:fail(why, value) end
 ---@class fleet.Test
 local t = {}
 
----Scripts the workers of a role (or one worker): what the function returns is the reply text; `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end.
+---Scripts the workers of a role (or one worker): what the function returns is the reply text; `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.
 ---@param role string
 ---@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer }): any
 function t.worker(role, fn) end
@@ -209,9 +216,14 @@ function t.run(recipe, job) end
 ---@return fleet.TestRoute
 function t.route(task) end
 
----Scripts the answers to `run:ask_leader`.
+---Scripts the answers of whoever started the run: to `run:ask_leader`, and to what a worker asks and no `on_ask` answers.
 ---@param fn fun(question: string): string
 function t.answer(fn) end
+
+---To be called by a scripted worker: asks in its turn, and gives the answer of the send's `on_ask`, else of `t.answer`. A mistake in `on_ask` fails the test.
+---@param question string
+---@return string
+function t.ask(question) end
 
 ---Lists what was sent in this test so far.
 ---@return fleet.TestSent[]

@@ -1,5 +1,12 @@
 //! What a charter may say: one description per verb, step and field, from which come the check of unknown fields, the
 //! meta file for editors and the reference in `docs/charters.md`.
+//! Here are the verbs and the steps; the fields of tables are in `fields`, what a test may do is in `checks`.
+
+mod checks;
+mod fields;
+
+pub(super) use checks::TESTS;
+pub(super) use fields::*;
 
 /// One field of a spec.
 pub(super) struct Field {
@@ -26,133 +33,6 @@ pub(super) struct Described {
     /// An example.
     pub example: &'static str,
 }
-
-const fn field(name: &'static str, kind: &'static str, about: &'static str) -> Field {
-    Field { name, kind, about }
-}
-
-/// Fields of `fleet.profile`.
-pub(super) const PROFILE: &[Field] = &[
-    field("about", "string?", "What it is for, for people."),
-    field(
-        "launcher",
-        "string",
-        "How the worker is started; in this version `\"exec\"`: a command that gets the prompt on stdin and answers on stdout.",
-    ),
-    field("command", "string[]?", "Program and arguments of an `exec` worker."),
-    field("cwd", "string?", "Working directory; the daemon's own if absent."),
-    field("env", "table<string, string>?", "Variables that are added to the worker's small environment."),
-    field("timeout", "string|number|nil", "From the start of the process to its exit, such as `\"30s\"`."),
-    field("idle_ttl", "string|number|nil", "How long an idle worker that started by itself stays."),
-];
-
-/// Fields of `fleet.role`.
-pub(super) const ROLE: &[Field] = &[
-    field("about", "string?", "What it is for, for people."),
-    field("profiles", "string[]", "The profiles that its workers may have; the first is the default."),
-    field("max_busy", "integer?", "How many may be busy at once; 1 if absent."),
-    field(
-        "max_waiting",
-        "integer?",
-        "How many messages may wait in its queue; 100 if absent. Parts of a run do not count.",
-    ),
-];
-
-/// Fields of `fleet.recipe`.
-pub(super) const RECIPE: &[Field] = &[
-    field("about", "string?", "What it does, for people."),
-    field(
-        "input",
-        "table<string, string>?",
-        "The fields of the job: `\"string\"`, `\"integer\"`, `\"number\"`, `\"boolean\"`, `\"any\"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job.",
-    ),
-    field("deadline", "string|number|nil", "How long a run may take from its start, such as `\"30m\"`."),
-];
-
-/// Fields of `run:send`.
-pub(super) const SEND: &[Field] = &[
-    field("to", "string?", "A role or a worker; absent or `\"auto\"`: the rubrics decide."),
-    field("prompt", "string", "The text for the worker."),
-    field("kind", "string?", "A free word for the kind of work; rubrics see it."),
-    field("deadline", "string|number|nil", "From acceptance to the reply, each try anew, such as `\"8m\"`."),
-    field("retries", "integer?", "How often a timed out or lost turn is tried again on another worker; 0 if absent."),
-    field("priority", "string?", "`\"now\"` goes first; `\"normal\"` if absent."),
-];
-
-/// Fields of what a rubric gives back.
-pub(super) const ROUTED: &[Field] = &[
-    field("role", "string?", "The role that gets it; this or `worker`."),
-    field("worker", "string?", "The worker that gets it; this or `role`."),
-    field("because", "string?", "Why, for people; the rubric's own text if absent."),
-];
-
-/// Fields of a task, as a rubric sees it.
-pub(super) const TASK: &[Field] = &[
-    field("prompt", "string", "The text."),
-    field("kind", "string?", "The sender's free word for the kind of work."),
-    field("from", "string", "Who sends: `leader`, `operator`, `run r3`."),
-    field("urgent", "boolean", "True when it asks to go first."),
-    field("now", "number", "When it is asked, in seconds since 1970."),
-];
-
-/// Fields of a role, as a rubric sees it.
-pub(super) const LOAD: &[Field] = &[
-    field("max_busy", "integer", "How many may be busy at once."),
-    field("busy", "integer", "How many are busy."),
-    field("free", "integer", "How many more could start now."),
-    field("waiting", "integer", "How many turns wait in its queue, those of runs included."),
-    field("max_waiting", "integer", "How many may wait."),
-    field("workers", "integer", "Living workers."),
-    field("recent_failures", "integer", "Turns of the last ten minutes that failed, timed out or were lost."),
-];
-
-/// The fields of an envelope that authors use; the rest is in the REST reference.
-pub(super) const ENVELOPE: &[Field] = &[
-    field("ok", "boolean", "True exactly when the worker replied."),
-    field("text", "string", "The reply; empty when there is none."),
-    field(
-        "error",
-        "string?",
-        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`.",
-    ),
-    field("why", "string?", "Why it ended so, for people."),
-    field("outcome", "string", "How the turn ended."),
-    field("turn", "string", "The turn's id."),
-    field("from", "table", "Who answered: `worker`, `role`, `profile`, `launcher`."),
-    field("stderr", "string?", "The end of what the process wrote to stderr."),
-    field("times", "table", "When what happened, in milliseconds since 1970."),
-];
-
-/// Fields of one thing that `run:split` found missing.
-pub(super) const MISSING: &[Field] = &[
-    field("part", "integer", "Its place in the list."),
-    field("item", "any", "What `run:each` was given at that place."),
-    field("error", "string", "The outcome's word."),
-    field("why", "string?", "Why, for people."),
-    field("turn", "string?", "Its last turn."),
-];
-
-/// Fields of what `t.run` gives back.
-pub(super) const TEST_RUN: &[Field] = &[
-    field("outcome", "string", "`done`, `partial` or `failed`."),
-    field("value", "any", "The run's value."),
-    field("why", "string?", "Why, unless it is done."),
-];
-
-/// Fields of what `t.route` gives back.
-pub(super) const TEST_ROUTE: &[Field] = &[
-    field("role", "string?", "The role that gets it."),
-    field("worker", "string?", "The worker that gets it."),
-    field("because", "string", "Why."),
-    field("rubric", "string", "The rubric that decided."),
-];
-
-/// Fields of what `t.sent` lists.
-pub(super) const TEST_SENT: &[Field] = &[
-    field("to", "string", "The role or worker it went to."),
-    field("prompt", "string", "The prompt."),
-    field("kind", "string?", "Its kind."),
-];
 
 /// The verbs of `fleet`.
 pub(super) const VERBS: &[Described] = &[
@@ -230,9 +110,19 @@ pub(super) const STEPS: &[Described] = &[
         name: "send",
         params: &[("spec", "fleet.Send")],
         returns: "fleet.Envelope",
-        about: "Sends a message and waits for the envelope. What the world does wrong is a value (`envelope.ok`, `envelope.error`); what the author does wrong is an error at that line.",
+        about: "Sends a message and waits for the envelope. What the world does wrong is a value (`envelope.ok`, `envelope.error`); what the author does wrong is an error at that line. With `on_ask`, questions of the worker come to that function first, one after the other in the order of asking; a mistake in it passes the question on, and whoever started the run is told of it.",
         spec: Some(("fleet.Send", SEND)),
-        example: r#"local reply = run:send { to = "w-upper", prompt = "hello", deadline = "1m", retries = 1 }"#,
+        example: r#"local reply = run:send { to = "w-upper", prompt = "hello", deadline = "1m", retries = 1 }
+
+local page = run:send {
+  to = "w-writer",
+  prompt = "Write the page about " .. job.part,
+  on_ask = function(question)
+    if question.text:find("which language", 1, true) then return "English" end
+    local reply = run:send { to = "w-expert", prompt = run:quote(question.text), deadline = "2m" }
+    if reply.ok then return reply.text end
+  end,
+}"#,
     },
     Described {
         name: "each",
@@ -321,93 +211,6 @@ pub(super) const STEPS: &[Described] = &[
         about: "To be returned: the run ends as `failed`.",
         spec: None,
         example: r#"return run:fail("nothing was found")"#,
-    },
-];
-
-/// What a test may do; called with a dot.
-pub(super) const TESTS: &[Described] = &[
-    Described {
-        name: "worker",
-        params: &[
-            ("role", "string"),
-            ("fn", "fun(task: { prompt: string, kind: string?, to: string, try: integer }): any"),
-        ],
-        returns: "",
-        about: "Scripts the workers of a role (or one worker): what the function returns is the reply text; `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end.",
-        spec: None,
-        example: "",
-    },
-    Described {
-        name: "run",
-        params: &[("recipe", "string"), ("job", "any")],
-        returns: "fleet.TestRun",
-        about: "Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same.",
-        spec: None,
-        example: "",
-    },
-    Described {
-        name: "route",
-        params: &[("task", "{ prompt: string?, kind: string?, from: string?, urgent: boolean? }")],
-        returns: "fleet.TestRoute",
-        about: "Asks the rubrics; every role is free.",
-        spec: None,
-        example: "",
-    },
-    Described {
-        name: "answer",
-        params: &[("fn", "fun(question: string): string")],
-        returns: "",
-        about: "Scripts the answers to `run:ask_leader`.",
-        spec: None,
-        example: "",
-    },
-    Described {
-        name: "sent",
-        params: &[],
-        returns: "fleet.TestSent[]",
-        about: "Lists what was sent in this test so far.",
-        spec: None,
-        example: "",
-    },
-    Described {
-        name: "equal",
-        params: &[("got", "any"), ("wanted", "any")],
-        returns: "",
-        about: "Fails the test unless both are the same, tables by what is in them.",
-        spec: None,
-        example: "",
-    },
-    Described {
-        name: "ok",
-        params: &[("value", "any"), ("message", "string?")],
-        returns: "",
-        about: "Fails the test unless the value is true.",
-        spec: None,
-        example: "",
-    },
-    Described {
-        name: "fail",
-        params: &[("why", "string")],
-        returns: "any",
-        about: "To be returned by a scripted worker: the turn failed.",
-        spec: None,
-        example: "",
-    },
-    Described {
-        name: "timeout",
-        params: &[],
-        returns: "any",
-        about: "To be returned by a scripted worker: the turn timed out.",
-        spec: None,
-        example: "",
-    },
-    Described {
-        name: "lost",
-        params: &[],
-        returns: "any",
-        about: "To be returned by a scripted worker: the worker died.",
-        spec: None,
-        example: "",
     },
 ];
 

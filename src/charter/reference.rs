@@ -61,11 +61,12 @@ pub fn reference() -> String {
     out
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 7] {
+fn classes() -> [(&'static str, &'static [Field]); 8] {
     [
         ("fleet.Task", describe::TASK),
         ("fleet.Load", describe::LOAD),
         ("fleet.Envelope", describe::ENVELOPE),
+        ("fleet.Question", describe::QUESTION),
         ("fleet.Missing", describe::MISSING),
         ("fleet.TestRun", describe::TEST_RUN),
         ("fleet.TestRoute", describe::TEST_ROUTE),

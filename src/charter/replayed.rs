@@ -1,6 +1,9 @@
 //! Replay under every order of answers: a recipe whose parts share state takes the same course from any crash on.
 //! Only tests: the steps are answered by hand from a journal that is a list, so no fleet and no clock come in.
 
+mod fleet;
+mod questions;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -98,6 +101,7 @@ fn course(world: &World, journal: &[FinishedStep], mut choose: impl FnMut(usize,
                         deadline: None,
                         until: None,
                         question: None,
+                        asked: None,
                         seq: None,
                     });
                 }

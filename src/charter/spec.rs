@@ -16,7 +16,7 @@ use crate::fleet::time::Span;
 const LAUNCHERS: &[&str] = &["exec"];
 
 /// Fields that are planned; an author who read of them is told so.
-const LATER: &[&str] = &["model", "endpoint", "context_cap", "copy", "setup", "schema", "on_ask", "budget"];
+const LATER: &[&str] = &["model", "endpoint", "context_cap", "copy", "setup", "schema", "budget"];
 
 /// A wrong field with what is wrong about it; the field's name helps to find its line.
 #[derive(Debug)]

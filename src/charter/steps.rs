@@ -9,14 +9,20 @@ use super::describe;
 use super::json;
 use super::sources::hex;
 use super::spec::{Fields, kind, span};
-use crate::fleet::run::{StepRequest, StepSend};
+use crate::fleet::asked::ANSWER;
+use crate::fleet::run::{RunAnswer, StepRequest, StepSend};
 use crate::fleet::team::{Address, Team};
 use crate::fleet::turn::Priority;
 
 /// A request of a recipe.
 pub(super) enum Asked {
     /// A step for the fleet.
-    Step(Box<Reached>),
+    Step {
+        /// The step.
+        step: Box<Reached>,
+        /// What answers the questions that are asked in its turns.
+        on_ask: Option<Function>,
+    },
     /// Do this for every item at once.
     Each {
         /// The items.
@@ -54,9 +60,13 @@ pub(super) fn read(request: &Table, team: &Team, draw: &mut dyn FnMut() -> u64) 
         Value::String(text) => Ok(text),
         other => Err(format!("run:{verb}: expected {said}, got {}", kind(&other))),
     };
-    Ok(match verb.as_str() {
+    let step = match verb.as_str() {
         "each" => return each(request),
-        "send" => send(&get("spec")?, team)?,
+        "send" => {
+            let on_ask: Option<Function> = request.raw_get("on_ask").map_err(|error| error.to_string())?;
+            let step = Box::new(send(&get("spec")?, on_ask.is_some(), team)?);
+            return Ok(Asked::Step { step, on_ask });
+        }
         "sleep" => {
             let span = span(&get("span")?).map_err(|why| format!("run:sleep: {why}"))?;
             step("sleep", span.to_string(), &json!(span.0), StepRequest::Sleep(span))
@@ -95,7 +105,20 @@ pub(super) fn read(request: &Table, team: &Team, draw: &mut dyn FnMut() -> u64) 
             step("ask_leader", cut(&question), &json!(question), StepRequest::Ask(question.as_str().into()))
         }
         other => return Err(format!("'{other}' is not a step")),
-    })
+    };
+    Ok(Asked::Step { step: Box::new(step), on_ask: None })
+}
+
+/// Returns the step with which a run answers a question, or passes it on.
+pub(super) fn answer(answer: RunAnswer) -> Reached {
+    let what = match (&answer.text, &answer.fault) {
+        (Some(text), _) => cut(text),
+        (None, Some(fault)) => format!("failed: {}", cut(fault)),
+        (None, None) => "passed on".to_owned(),
+    };
+    // What was wrong is for people, and may be said in other words by a later version.
+    let asked = json!([answer.question, answer.text]);
+    step(ANSWER, what, &asked, StepRequest::Answer(answer))
 }
 
 fn each(request: &Table) -> Result<Asked, String> {
@@ -124,7 +147,7 @@ fn each(request: &Table) -> Result<Asked, String> {
     Ok(Asked::Each { items, function: request.raw_get("fn").map_err(wrong)? })
 }
 
-fn send(spec: &Value, team: &Team) -> Result<Asked, String> {
+fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
     let read = || {
         let fields = Fields::of("run:send".to_owned(), spec, describe::SEND)?;
         Ok((
@@ -152,7 +175,7 @@ fn send(spec: &Value, team: &Team) -> Result<Asked, String> {
         None | Some("auto") => None,
         Some(name) => Some(address(name, team)),
     };
-    let asked = json!({
+    let mut asked = json!({
         "to": to.as_ref().map(ToString::to_string),
         "prompt": prompt,
         "kind": kind,
@@ -160,11 +183,15 @@ fn send(spec: &Value, team: &Team) -> Result<Asked, String> {
         "retries": retries,
         "priority": priority,
     });
+    // Only then, so that a send without it keeps the hash that earlier versions recorded.
+    if on_ask {
+        asked["on_ask"] = Value::Bool(true);
+    }
     let to_said = to.as_ref().map_or("auto".to_owned(), ToString::to_string);
     let what = format!("to {to_said}: {}", cut(&prompt));
-    let request =
-        StepRequest::Send(StepSend { to, because: None, prompt: prompt.into(), kind, deadline, retries, priority });
-    Ok(step("send", what, &asked, request))
+    let prompt = prompt.into();
+    let send = StepSend { to, because: None, prompt, kind, deadline, retries, priority, on_ask };
+    Ok(step("send", what, &asked, StepRequest::Send(send)))
 }
 
 /// Returns what a name addresses: a role of the team, else a worker.
@@ -175,13 +202,13 @@ pub(super) fn address(name: &str, team: &Team) -> Address {
     }
 }
 
-fn step(verb: &'static str, what: String, asked: &Value, request: StepRequest) -> Asked {
+fn step(verb: &'static str, what: String, asked: &Value, request: StepRequest) -> Reached {
     let mut digest = Sha256::new();
     digest.update(verb);
     digest.update([0]);
     digest.update(asked.to_string());
     let hash = hex(&digest.finalize()[..16]);
-    Asked::Step(Box::new(Reached { verb, what, hash, request }))
+    Reached { verb, what, hash, request }
 }
 
 fn random(low: &Value, high: &Value, draw: &mut dyn FnMut() -> u64) -> Result<Value, String> {

@@ -186,6 +186,7 @@ fn asked(world: &World, stage: &mut Stage<'_>, request: &Table) -> Result<Result
             Value::Null
         }
         "sent" => Value::Array(stage.sent().to_vec()),
+        "ask" => return Ok(Err("t.ask: only a scripted worker asks, in the function given to t.worker".to_owned())),
         "route" => match route(world, stage.now(), &spec) {
             Ok(value) => value,
             Err(refusal) => return Ok(Err(format!("t.route: {refusal}"))),

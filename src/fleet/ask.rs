@@ -1,10 +1,12 @@
 //! Questions: a worker asks inside its turn, a recipe asks its leader; the answer lets the same turn or step go on.
-//! That a question waits in a mailbox is `mailbox`'s matter; here it opens and is answered once or ends with its asker.
+//! That a question waits in a mailbox is `mailbox`'s matter, that a run may answer first is `asked`'s; here it opens and
+//! is answered once or ends with its asker.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::asked::MOST_QUESTIONS;
 use super::caller::Sender;
 use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Asked};
@@ -14,9 +16,6 @@ use super::state::{Cx, Fleet};
 use super::time::Time;
 use super::turn::TurnState;
 use super::waits::Subject;
-
-/// Questions of one turn at most; a worker that asks without end would fill the leader's context.
-const MOST_QUESTIONS: usize = 32;
 
 impl Fleet {
     /// A worker asks inside its own turn and waits. The same text in the same turn is the same question.
@@ -68,13 +67,24 @@ impl Fleet {
         };
         // Who asks inside a turn has its text: that is a proof as good as the launcher's.
         self.seen_taken(cx, name, id, None);
-        let question = self.put_new_question(cx, Asker::Turn(id), to, text, request);
+        let send = self.answering_send(id);
+        let question = match &send {
+            Some(send) => {
+                let question = self.new_question(cx, Asker::Turn(id), Sender::Run(send.run), text, request);
+                self.put_question(cx, question)
+            }
+            None => self.put_new_question(cx, Asker::Turn(id), to, text, request),
+        };
         let Some(turn) = self.turns.get(&id) else { return Ok(question) };
         let mut turn = (**turn).clone();
         turn.questions.push(question.id);
         turn.enter(TurnState::Asking, cx.now, Some(format!("question {}", question.id)));
         let sender = turn.sender;
         self.put_turn(cx, turn);
+        if let Some(send) = send {
+            self.bring_question(cx, &send, &question);
+            return Ok(question);
+        }
         self.tell_asked(cx, &Subject::Turn(id));
         if let Sender::Run(run) = sender {
             self.tell_asked(cx, &Subject::Run(run));
@@ -95,6 +105,12 @@ impl Fleet {
         Some(question.id)
     }
 
+    /// A question that nobody is shown yet: it has no message.
+    fn new_question(&mut self, cx: &Cx, asker: Asker, to: Sender, text: Arc<str>, request: Option<Key>) -> Question {
+        let id = QuestionId(self.fresh());
+        Question { id, asker, to, text, at: cx.now, answer: None, message: MessageId(0), request }
+    }
+
     fn put_new_question(
         &mut self,
         cx: &mut Cx,
@@ -103,8 +119,8 @@ impl Fleet {
         text: Arc<str>,
         request: Option<Key>,
     ) -> Arc<Question> {
-        let id = QuestionId(self.fresh());
-        let question = Question { id, asker, to, text, at: cx.now, answer: None, message: MessageId(0), request };
+        let question = self.new_question(cx, asker, to, text, request);
+        let id = question.id;
         self.put_question(cx, question.clone());
         let message = self.post(cx, to, About::Question(id));
         self.put_question(cx, Question { message, ..question })
@@ -127,7 +143,18 @@ impl Fleet {
             }
             None => {}
         }
-        let answered = self.put_question(cx, Question { answer: Some(text.clone()), ..(*question).clone() });
+        self.question_over(cx, &question);
+        Ok(Answer::Answered(self.give_answer(cx, by, &question, text)))
+    }
+
+    pub(super) fn give_answer(
+        &mut self,
+        cx: &mut Cx,
+        by: Sender,
+        question: &Question,
+        text: Arc<str>,
+    ) -> Arc<Question> {
+        let answered = self.put_question(cx, Question { answer: Some(text.clone()), ..question.clone() });
         self.drop_message(cx, question.to, question.message);
         for ticket in self.end_waits(&Subject::Question(question.id)) {
             cx.answer(ticket, Ok(Answer::Answered(answered.clone())));
@@ -139,12 +166,12 @@ impl Fleet {
                 self.drop_question(cx, question.id);
             }
         }
-        Ok(Answer::Answered(answered))
+        answered
     }
 
     fn resume_turn(&mut self, cx: &mut Cx, id: TurnId, question: QuestionId, by: Sender) {
         let Some(turn) = self.turns.get(&id).cloned() else { return };
-        let others_open = !self.open_questions(&Subject::Turn(id)).is_empty();
+        let others_open = self.questions.values().any(|q| q.answer.is_none() && q.asker == Asker::Turn(id));
         if turn.state == TurnState::Asking && !others_open {
             let mut turn = (*turn).clone();
             turn.enter(TurnState::Working, cx.now, Some(format!("{question} answered by {by}")));
@@ -156,7 +183,7 @@ impl Fleet {
         let open: Vec<String> = self
             .questions
             .values()
-            .filter(|question| question.answer.is_none())
+            .filter(|question| question.answer.is_none() && !question.is_with_a_run())
             .map(|question| question.id.to_string())
             .collect();
         let open = || open.iter().map(String::as_str);
@@ -183,6 +210,9 @@ impl Fleet {
     pub(super) fn withdraw_question(&mut self, cx: &mut Cx, id: QuestionId, why: &str) {
         for ticket in self.end_waits(&Subject::Question(id)) {
             cx.answer(ticket, Err(Refusal::new(RefusalKind::Conflict, format!("question {id} was withdrawn: {why}"))));
+        }
+        if let Some(question) = self.questions.get(&id).cloned() {
+            self.question_over(cx, &question);
         }
         self.drop_question(cx, id);
     }

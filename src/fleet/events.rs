@@ -146,13 +146,17 @@ impl Fleet {
 
     fn notice(&mut self, cx: &mut Cx, text: String) {
         for to in [Sender::Leader, Sender::Operator] {
-            // Nobody depends on a notice, so it goes by itself when it is old.
-            let (id, expires) = (MessageId(self.fresh()), cx.now + self.limits.key_ttl);
-            let about = About::Notice(text.clone());
-            self.put_message(cx, Message { id, to, at: cx.now, about, shown: false, expires: Some(expires) });
-            self.at(expires, Timer::Shown(to, id));
-            self.tell_mail(cx, to);
+            self.notice_to(cx, to, text.clone());
         }
+    }
+
+    pub(super) fn notice_to(&mut self, cx: &mut Cx, to: Sender, text: String) {
+        // Nobody depends on a notice, so it goes by itself when it is old.
+        let (id, expires) = (MessageId(self.fresh()), cx.now + self.limits.key_ttl);
+        let about = About::Notice(text);
+        self.put_message(cx, Message { id, to, at: cx.now, about, shown: false, expires: Some(expires) });
+        self.at(expires, Timer::Shown(to, id));
+        self.tell_mail(cx, to);
     }
 
     fn park(&mut self, cx: &mut Cx, role: RoleName, until: Time) {

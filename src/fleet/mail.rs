@@ -65,7 +65,7 @@ pub struct Question {
     pub id: QuestionId,
     /// Who asks.
     pub asker: Asker,
-    /// Who should answer.
+    /// Who should answer: a run first if it has a function for it (then nobody is shown it), else its owner.
     pub to: Sender,
     /// What is asked.
     pub text: Arc<str>,
@@ -74,9 +74,16 @@ pub struct Question {
     /// The answer, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Arc<str>>,
-    /// Its id in the mailbox of who should answer, for `ack`.
+    /// Its id in the mailbox of who should answer, for `ack`; m0 while nobody is shown it.
     pub message: MessageId,
     /// The request of a session by which it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Key>,
+}
+
+impl Question {
+    /// Returns whether a run has it first, so that nobody else is to answer it yet.
+    pub fn is_with_a_run(&self) -> bool {
+        matches!(self.to, Sender::Run(_))
+    }
 }

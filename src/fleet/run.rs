@@ -110,6 +110,19 @@ pub enum StepRequest {
     Ask(Arc<str>),
     /// `run:progress`.
     Progress(String),
+    /// What the function beside a send (`on_ask`) came to; the fleet takes it at once, and whatever the limit of steps.
+    Answer(RunAnswer),
+}
+
+/// What a run says to a question that a worker asked in the turn of one of its sends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunAnswer {
+    /// The question.
+    pub question: QuestionId,
+    /// The answer; without one the question goes on to the run's owner.
+    pub text: Option<Arc<str>>,
+    /// Why there is no answer though there should be one: a mistake in the function, with file and line.
+    pub fault: Option<String>,
 }
 
 /// What `run:send` was given, with the address already found.
@@ -129,6 +142,8 @@ pub struct StepSend {
     pub retries: u32,
     /// Whether it goes first.
     pub priority: Priority,
+    /// Whether what is asked in its turns is brought to the run first.
+    pub on_ask: bool,
 }
 
 /// A step as stored; its value lies beside it in the store.
@@ -138,7 +153,8 @@ pub struct Step {
     pub run: RunId,
     /// Its path in the run.
     pub path: StepPath,
-    /// The verb: `send`, `sleep`, `now`, `random`, `note`, `ask_leader`, `progress`.
+    /// The verb: `send`, `sleep`, `now`, `random`, `note`, `ask_leader`, `progress`; `asked` and `over`, which the fleet
+    /// makes itself; `answer`.
     pub verb: String,
     /// Hex hash of what it asked for, by which a run that leaves its recorded path is noticed.
     pub hash: String,
@@ -160,9 +176,12 @@ pub struct Step {
     /// When it wakes, for a sleep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// Its question, for `ask_leader`.
+    /// Its question, for `ask_leader` and `asked`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<QuestionId>,
+    /// How many questions were brought to the run so far, for a send that answers them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<u32>,
     /// Its number among the run's finished steps, once it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,

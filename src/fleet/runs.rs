@@ -37,6 +37,9 @@ impl Fleet {
                     }
                     return;
                 }
+                if self.is_given_up(run, &path) {
+                    return;
+                }
                 let step = Step {
                     run,
                     path: path.clone(),
@@ -50,6 +53,7 @@ impl Fleet {
                     deadline: None,
                     until: None,
                     question: None,
+                    asked: None,
                     seq: None,
                 };
                 if let Err(refusal) = self.begin_step(cx, step, *request) {
@@ -63,7 +67,8 @@ impl Fleet {
         let (run, path) = (step.run, step.path.clone());
         let row = self.runs.get(&run);
         let begun = row.map_or(0, |run| run.finished_steps + (run.sent - run.settled));
-        if begun >= self.limits.max_steps as u64 {
+        // An answer is owed to a worker, and there are no more of them than questions.
+        if begun >= self.limits.max_steps as u64 && !matches!(request, StepRequest::Answer(_)) {
             let message = format!("the run has {} steps, which is the most", self.limits.max_steps);
             return Err(Refusal::new(RefusalKind::QueueFull, message));
         }
@@ -115,6 +120,12 @@ impl Fleet {
                 }
                 self.finish_step(cx, run, &path, Value::Null);
             }
+            StepRequest::Answer(answer) => {
+                let at = step.at.clone();
+                self.put_step(cx, step);
+                let said = self.answer_of_run(cx, run, &at, answer);
+                self.finish_step(cx, run, &path, said);
+            }
         }
         Ok(())
     }
@@ -130,6 +141,7 @@ impl Fleet {
         step.turn = Some(id);
         step.retries = send.retries;
         step.deadline = send.deadline;
+        step.asked = send.on_ask.then_some(0);
         let at = StepRef { run: step.run, path: step.path.clone() };
         self.put_step(cx, step);
         let turn = Turn {

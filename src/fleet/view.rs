@@ -211,6 +211,9 @@ impl Fleet {
     /// Returns why a turn is not going on.
     pub fn why_it_waits(&self, turn: &Turn, now: Time) -> Option<String> {
         match turn.state {
+            TurnState::Asking if self.open_questions(&super::waits::Subject::Turn(turn.id)).is_empty() => {
+                Some("asks a question, which its run has first".to_string())
+            }
             TurnState::Asking => Some("asks a question".to_string()),
             TurnState::Queued => Some(self.why_queued(turn, now)),
             _ => None,

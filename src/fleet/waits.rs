@@ -194,7 +194,7 @@ impl Fleet {
         }
     }
 
-    /// Returns the unanswered questions of a turn, or of a run and its turns.
+    /// Returns the unanswered questions of a turn, or of a run and its turns, but for those that a run has first.
     pub(super) fn open_questions(&self, subject: &Subject) -> Vec<Arc<Question>> {
         let asks = |question: &Question| match (&question.asker, subject) {
             (super::mail::Asker::Turn(turn), Subject::Turn(id)) => turn == id,
@@ -204,7 +204,8 @@ impl Fleet {
             }
             _ => false,
         };
-        self.questions.values().filter(|question| question.answer.is_none() && asks(question)).cloned().collect()
+        let open = |question: &Question| question.answer.is_none() && !question.is_with_a_run();
+        self.questions.values().filter(|question| open(question) && asks(question)).cloned().collect()
     }
 
     fn open_turn(&self, id: TurnId) -> Answer {

@@ -11,6 +11,7 @@ mod demo_scripts;
 mod door;
 mod engine;
 mod exec;
+mod fleet_answers;
 mod fleet_asks;
 mod fleet_charter;
 mod fleet_ends;

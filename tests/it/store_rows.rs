@@ -138,6 +138,7 @@ pub fn step(run: u64, path: &str, seq: Option<u64>) -> Step {
         deadline: None,
         until: None,
         question: None,
+        asked: None,
         seq,
     }
 }

@@ -88,6 +88,9 @@ impl Callers {
                     return Err(format!("a caller was told the end of {} and it is not stored so", turn.id));
                 }
             }
+            (Ok(Answer::Answered(question)), _) if question.answer.is_none() => {
+                return Err(format!("{} was answered with nothing", question.id));
+            }
             (Ok(Answer::Ended(run)), _) if !journal.run_values.contains(&run.id) => {
                 return Err(format!("a caller was told the end of {} and it is not stored", run.id));
             }
@@ -237,8 +240,10 @@ pub fn call_of(op: Op, fleet: &Fleet, journal: &Journal, now: Time) -> Option<(C
             (by.caller(), Call::StartRun(run))
         }
         Op::Ask { pick, text } => {
-            let running = fleet.turns().filter(|turn| turn.state.is_in_flight());
-            let turn = nth(running, pick)?;
+            let running = || fleet.turns().filter(|turn| turn.state.is_in_flight());
+            // Most turns are sent by callers; those of runs ask more often, since there is more to go wrong.
+            let of_runs = running().filter(|turn| turn.step.is_some() && !pick.is_multiple_of(3));
+            let turn = nth(of_runs, pick).or_else(|| nth(running(), pick))?;
             // One whose text was not even given to it cannot ask; one that was not seen to take it can.
             let name = turn.worker.clone()?;
             let asked = ["which branch?", "may I?", "how long?"][usize::from(text)];

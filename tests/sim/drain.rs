@@ -1,6 +1,7 @@
 //! The end of a schedule: everything calms down, and then every accepted turn has ended or waits for a reason that
 //! can be seen, everything can be collected, and a fleet that has nothing to do does nothing.
 
+use fleetd::fleet::mail::Question;
 use fleetd::fleet::team::Address;
 use fleetd::fleet::turn::{Turn, TurnState};
 use fleetd::fleet::worker::{Worker, WorkerState};
@@ -42,9 +43,7 @@ fn settle_down(world: &mut World) -> Done {
         for id in world.host.running() {
             world.host.exit(id, true, false);
         }
-        let asks = world.journal.questions.values().filter(|question| question.answer.is_none()).count();
-        if asks > 0 {
-            world.happen(Op::Answer { by: By::Leader, pick: 0, by_turn: false })?;
+        if world.journal.questions.values().any(|question| waits_for_a_person(question)) {
             answer_first_open(world)?;
         }
         world.follow()?;
@@ -61,11 +60,16 @@ fn settle_down(world: &mut World) -> Done {
 }
 
 fn answer_first_open(world: &mut World) -> Done {
-    let open = world.journal.questions.values().position(|question| question.answer.is_none());
+    let open = world.journal.questions.values().position(|question| waits_for_a_person(question));
     match open {
         Some(at) => world.happen(Op::Answer { by: By::Leader, pick: at as u8, by_turn: false }),
         None => Ok(()),
     }
+}
+
+/// What a run has first, it answers or passes on by itself.
+fn waits_for_a_person(question: &Question) -> bool {
+    question.answer.is_none() && !question.is_with_a_run()
 }
 
 fn ended_or_explained(world: &World) -> Done {
@@ -80,6 +84,9 @@ fn ended_or_explained(world: &World) -> Done {
         } else if !must_wait(world, turn) {
             return stuck(format!("{} waits: {:?}", turn.id, world.fleet.why_it_waits(turn, world.now)));
         }
+    }
+    if let Some(question) = world.journal.questions.values().find(|question| question.answer.is_none()) {
+        return stuck(format!("{} is not answered: {question:?}", question.id));
     }
     for id in world.open_runs() {
         let waits = world.fleet.turns().any(|turn| turn.step.as_ref().is_some_and(|step| step.run == id));

@@ -88,6 +88,13 @@ impl World {
                     Record::QuestionGone(_) => self.count("question"),
                     Record::Draft(_, None) => self.count("own reply"),
                     Record::Seat(_) => self.count("seat"),
+                    Record::StepValue(_, path, value) => match value.as_str() {
+                        _ if path.as_str().ends_with(".over#1") => self.count("question over before its run answered"),
+                        Some("answered") => self.count("question answered by a run"),
+                        Some("passed on") => self.count("question passed on"),
+                        _ if value.get("worker").is_some() => self.count("question brought to a run"),
+                        _ => {}
+                    },
                     Record::Parked(..) => self.count("parked"),
                     Record::Turn(turn)
                         if turn.state == TurnState::Collected

@@ -1,8 +1,9 @@
 //! A scripted executor of runs: each run is a small program that is the same every time it is replayed, and whose next
 //! stage depends on what it was answered. It notices an answer that is doubled, out of order or for no step of its own.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use fleetd::fleet::asked::{ASKED, OVER};
 use fleetd::fleet::ids::{RunId, StepPath};
 use fleetd::fleet::refusal::RefusalKind;
 use fleetd::fleet::run::{FinishedStep, RunEffect, RunEnd, RunInput, RunOutcome, StepRequest, StepSend};
@@ -11,20 +12,52 @@ use fleetd::fleet::time::Span;
 use fleetd::fleet::turn::Priority;
 use serde_json::Value;
 
+use super::functions::Function;
 use super::journal::Journal;
 use super::rng::{Rng, mix};
 
 /// The code of one run, as far as it has come.
 #[derive(Clone, Debug)]
-struct Code {
+pub struct Code {
     program: u64,
     stage: u64,
     /// What it has asked for and not been answered yet.
-    asked: BTreeMap<StepPath, StepRequest>,
+    pub asked: BTreeMap<StepPath, StepRequest>,
+    /// The functions that are at a question, by the step that brought it.
+    pub functions: BTreeMap<StepPath, Function>,
+    /// What they asked for and were not answered yet.
+    pub below: BTreeMap<StepPath, StepRequest>,
+    /// What they said about a question; nobody waits for that.
+    pub said: BTreeMap<StepPath, StepRequest>,
+    /// Questions that needed no answer any more before there was one.
+    pub given_up: BTreeSet<StepPath>,
     /// The hash of every answer so far.
     digest: u64,
     next_seq: u64,
     over: bool,
+}
+
+impl Code {
+    fn new(program: u64) -> Code {
+        Code {
+            program,
+            stage: 0,
+            asked: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            below: BTreeMap::new(),
+            said: BTreeMap::new(),
+            given_up: BTreeSet::new(),
+            digest: 0,
+            next_seq: 0,
+            over: false,
+        }
+    }
+
+    /// Returns everything that was handed in or will be, and is not answered.
+    fn open(&self) -> BTreeMap<StepPath, StepRequest> {
+        let all = self.asked.iter().chain(&self.below).chain(&self.said);
+        all.map(|(path, request)| (path.clone(), request.clone())).collect()
+    }
 }
 
 /// The executor: it lives in the daemon and dies with it.
@@ -59,15 +92,14 @@ impl Runs {
 
     fn start(&mut self, run: RunId, journal: &Journal) {
         let program = journal.jobs.get(&run).and_then(|job| job.as_u64()).unwrap_or_default();
-        let code = Code { program, stage: 0, asked: BTreeMap::new(), digest: 0, next_seq: 0, over: false };
-        self.codes.insert(run, code);
+        self.codes.insert(run, Code::new(program));
         self.outbox.retain(|input| run_of(input) != run);
         self.go_on(run);
         for finished in journal.finished_steps(run) {
             self.answered(run, &finished, false);
         }
         let Some(code) = self.codes.get(&run) else { return };
-        for (path, request) in code.asked.clone() {
+        for (path, request) in code.open() {
             self.outbox.push_back(step(run, path, request));
         }
         if code.over {
@@ -82,32 +114,38 @@ impl Runs {
             self.fault = Some(format!("{run} was answered {path} as number {seq:?}, not {}", code.next_seq));
             return;
         }
-        let Some(request) = code.asked.remove(path) else {
-            self.fault = Some(format!("{run} was answered {path}, for which it does not wait"));
-            return;
+        let before: BTreeSet<StepPath> = code.open().into_keys().collect();
+        let of_stage = code.asked.contains_key(path);
+        let taken = match finished.step.verb.as_str() {
+            ASKED => code.question(&finished.step, &finished.value),
+            OVER => code.question_over(path),
+            _ => code.take(path, &finished.value).and_then(|request| match request {
+                Some(request) if finished.step.hash != hash_of(&request) => Err(format!("{path} for another request")),
+                _ => Ok(()),
+            }),
         };
-        if finished.step.hash != hash_of(&request) {
-            self.fault = Some(format!("{run} was answered {path} for another request"));
+        if let Err(how) = taken {
+            self.fault = Some(format!("{run} was answered {how}"));
+            return;
         }
         code.next_seq += 1;
         let text = finished.value.to_string();
         code.digest = text.bytes().fold(code.digest ^ seq.unwrap_or(0), |hash, byte| mix(hash ^ u64::from(byte)));
-        if code.asked.is_empty() {
+        if of_stage && code.asked.is_empty() {
             code.stage += 1;
-            let before: Vec<StepPath> = code.asked.keys().cloned().collect();
             self.go_on(run);
-            if live {
-                self.ask_new(run, &before);
-            }
+        }
+        if live {
+            self.ask_new(run, &before);
         }
     }
 
-    fn ask_new(&mut self, run: RunId, before: &[StepPath]) {
+    fn ask_new(&mut self, run: RunId, before: &BTreeSet<StepPath>) {
         let Some(code) = self.codes.get(&run) else { return };
         if code.over {
             return self.end(run);
         }
-        for (path, request) in code.asked.clone() {
+        for (path, request) in code.open() {
             if !before.contains(&path) {
                 self.outbox.push_back(step(run, path, request));
             }
@@ -166,7 +204,8 @@ fn run_of(input: &RunInput) -> RunId {
     }
 }
 
-fn send(rng: &mut Rng) -> StepSend {
+/// Returns what a program sends; most of it answers what is asked.
+pub fn send(rng: &mut Rng) -> StepSend {
     StepSend {
         to: Some(Address::Role(if rng.percent(75) { "w" } else { "s" }.into())),
         because: None,
@@ -175,6 +214,7 @@ fn send(rng: &mut Rng) -> StepSend {
         deadline: rng.percent(50).then(|| Span::seconds(5 + rng.below(60))),
         retries: rng.below(3) as u32,
         priority: if rng.percent(10) { Priority::Now } else { Priority::Normal },
+        on_ask: rng.percent(70),
     }
 }
 
@@ -199,6 +239,7 @@ fn verb_of(request: &StepRequest) -> &'static str {
         StepRequest::Note { .. } => "note",
         StepRequest::Ask(_) => "ask_leader",
         StepRequest::Progress(_) => "progress",
+        StepRequest::Answer(_) => "answer",
     }
 }
 
@@ -206,7 +247,8 @@ fn verb_of(request: &StepRequest) -> &'static str {
 fn hash_of(request: &StepRequest) -> String {
     match request {
         StepRequest::Value(_) => "value".to_string(),
-        StepRequest::Send(send) => format!("send {} {}", send.prompt, send.retries),
+        StepRequest::Send(send) => format!("send {} {} {}", send.prompt, send.retries, send.on_ask),
+        StepRequest::Answer(answer) => format!("answer {} {:?}", answer.question, answer.text),
         StepRequest::Note { name, value } => format!("note {name} {value:?}"),
         other => verb_of(other).to_string(),
     }

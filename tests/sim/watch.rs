@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fleetd::fleet::caller::Sender;
 use fleetd::fleet::ids::{MessageId, RoleName, TurnId, WorkerName};
 use fleetd::fleet::input::{Answer, Call, Effect, Input, Step, WorkEffect};
-use fleetd::fleet::mail::About;
+use fleetd::fleet::mail::{About, Question};
 use fleetd::fleet::record::Record;
 use fleetd::fleet::run::RunEffect;
 use fleetd::fleet::team::Address;
@@ -94,6 +94,10 @@ impl Watch {
     ) -> Checked {
         match record {
             Record::Turn(turn) => turn_goes_on(journal.turns.get(&turn.id).map(|turn| &**turn), turn),
+            Record::Question(question) => question_goes_on(journal.questions.get(&question.id), question),
+            Record::Message(message) if matches!(message.to, Sender::Run(_)) => {
+                broken("a run has no mailbox", format!("{message:?}"))
+            }
             Record::Envelope(envelope) => {
                 let id = envelope.turn;
                 let died = envelope.from.worker.as_ref().is_some_and(|name| host.deaths.contains(name));
@@ -225,6 +229,17 @@ fn turn_goes_on(before: Option<&Turn>, turn: &Turn) -> Checked {
     let new_one_ended = before.is_none() && turn.state.is_settled();
     if back || new_one_ended {
         return broken("a turn only goes on", format!("{} from {before:?} to {turn:?}", turn.id));
+    }
+    Ok(())
+}
+
+/// A question is answered once, and goes from its run to the owner only.
+fn question_goes_on(before: Option<&std::sync::Arc<Question>>, question: &Question) -> Checked {
+    let Some(before) = before else { return Ok(()) };
+    let other = before.answer.is_some() && before.answer != question.answer;
+    let back = before.to != question.to && (question.is_with_a_run() || before.answer.is_some());
+    if other || back || before.text != question.text {
+        return broken("one answer to a question", format!("{before:?} became {question:?}"));
     }
     Ok(())
 }

@@ -194,6 +194,7 @@ impl House {
                 deadline: None,
                 until: None,
                 question: None,
+                asked: None,
                 seq: Some(steps.len() as u64),
             }),
             value: Arc::new(value),
@@ -263,6 +264,6 @@ pub fn loud(request: &StepRequest) -> Value {
         StepRequest::Value(value) => value.clone(),
         StepRequest::Note { value, .. } => value.clone().unwrap_or(Value::Null),
         StepRequest::Ask(question) => json!(format!("yes to {question}")),
-        StepRequest::Sleep(_) | StepRequest::Progress(_) => Value::Null,
+        StepRequest::Sleep(_) | StepRequest::Progress(_) | StepRequest::Answer(_) => Value::Null,
     }
 }

@@ -1,0 +1,102 @@
+//! What a test may do: the functions of its argument `t`, which are called with a dot.
+//! The verbs and steps of a charter itself are in `describe`.
+
+use super::Described;
+
+/// What a test may do; called with a dot.
+pub(in crate::charter) const TESTS: &[Described] = &[
+    Described {
+        name: "worker",
+        params: &[
+            ("role", "string"),
+            ("fn", "fun(task: { prompt: string, kind: string?, to: string, try: integer }): any"),
+        ],
+        returns: "",
+        about: "Scripts the workers of a role (or one worker): what the function returns is the reply text; `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.",
+        spec: None,
+        example: "",
+    },
+    Described {
+        name: "run",
+        params: &[("recipe", "string"), ("job", "any")],
+        returns: "fleet.TestRun",
+        about: "Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same.",
+        spec: None,
+        example: "",
+    },
+    Described {
+        name: "route",
+        params: &[("task", "{ prompt: string?, kind: string?, from: string?, urgent: boolean? }")],
+        returns: "fleet.TestRoute",
+        about: "Asks the rubrics; every role is free.",
+        spec: None,
+        example: "",
+    },
+    Described {
+        name: "answer",
+        params: &[("fn", "fun(question: string): string")],
+        returns: "",
+        about: "Scripts the answers of whoever started the run: to `run:ask_leader`, and to what a worker asks and no `on_ask` answers.",
+        spec: None,
+        example: "",
+    },
+    Described {
+        name: "ask",
+        params: &[("question", "string")],
+        returns: "string",
+        about: "To be called by a scripted worker: asks in its turn, and gives the answer of the send's `on_ask`, else of `t.answer`. A mistake in `on_ask` fails the test.",
+        spec: None,
+        example: r#"t.worker("w-writer", function(task)
+  local language = t.ask("which language?")
+  return "a page in " .. language
+end)"#,
+    },
+    Described {
+        name: "sent",
+        params: &[],
+        returns: "fleet.TestSent[]",
+        about: "Lists what was sent in this test so far.",
+        spec: None,
+        example: "",
+    },
+    Described {
+        name: "equal",
+        params: &[("got", "any"), ("wanted", "any")],
+        returns: "",
+        about: "Fails the test unless both are the same, tables by what is in them.",
+        spec: None,
+        example: "",
+    },
+    Described {
+        name: "ok",
+        params: &[("value", "any"), ("message", "string?")],
+        returns: "",
+        about: "Fails the test unless the value is true.",
+        spec: None,
+        example: "",
+    },
+    Described {
+        name: "fail",
+        params: &[("why", "string")],
+        returns: "any",
+        about: "To be returned by a scripted worker: the turn failed.",
+        spec: None,
+        example: "",
+    },
+    Described {
+        name: "timeout",
+        params: &[],
+        returns: "any",
+        about: "To be returned by a scripted worker: the turn timed out.",
+        spec: None,
+        example: "",
+    },
+    Described {
+        name: "lost",
+        params: &[],
+        returns: "any",
+        about: "To be returned by a scripted worker: the worker died.",
+        spec: None,
+        example: "",
+    },
+];

@@ -1,0 +1,144 @@
+//! The fields of every table that a charter writes or is given, with their types and what they do.
+//! Which function takes or gives which table is said beside the function, in `describe`.
+
+use super::Field;
+
+const fn field(name: &'static str, kind: &'static str, about: &'static str) -> Field {
+    Field { name, kind, about }
+}
+
+/// Fields of `fleet.profile`.
+pub(in crate::charter) const PROFILE: &[Field] = &[
+    field("about", "string?", "What it is for, for people."),
+    field(
+        "launcher",
+        "string",
+        "How the worker is started; in this version `\"exec\"`: a command that gets the prompt on stdin and answers on stdout.",
+    ),
+    field("command", "string[]?", "Program and arguments of an `exec` worker."),
+    field("cwd", "string?", "Working directory; the daemon's own if absent."),
+    field("env", "table<string, string>?", "Variables that are added to the worker's small environment."),
+    field("timeout", "string|number|nil", "From the start of the process to its exit, such as `\"30s\"`."),
+    field("idle_ttl", "string|number|nil", "How long an idle worker that started by itself stays."),
+];
+
+/// Fields of `fleet.role`.
+pub(in crate::charter) const ROLE: &[Field] = &[
+    field("about", "string?", "What it is for, for people."),
+    field("profiles", "string[]", "The profiles that its workers may have; the first is the default."),
+    field("max_busy", "integer?", "How many may be busy at once; 1 if absent."),
+    field(
+        "max_waiting",
+        "integer?",
+        "How many messages may wait in its queue; 100 if absent. Parts of a run do not count.",
+    ),
+];
+
+/// Fields of `fleet.recipe`.
+pub(in crate::charter) const RECIPE: &[Field] = &[
+    field("about", "string?", "What it does, for people."),
+    field(
+        "input",
+        "table<string, string>?",
+        "The fields of the job: `\"string\"`, `\"integer\"`, `\"number\"`, `\"boolean\"`, `\"any\"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job.",
+    ),
+    field("deadline", "string|number|nil", "How long a run may take from its start, such as `\"30m\"`."),
+];
+
+/// Fields of `run:send`.
+pub(in crate::charter) const SEND: &[Field] = &[
+    field("to", "string?", "A role or a worker; absent or `\"auto\"`: the rubrics decide."),
+    field("prompt", "string", "The text for the worker."),
+    field("kind", "string?", "A free word for the kind of work; rubrics see it."),
+    field("deadline", "string|number|nil", "From acceptance to the reply, each try anew, such as `\"8m\"`."),
+    field("retries", "integer?", "How often a timed out or lost turn is tried again on another worker; 0 if absent."),
+    field("priority", "string?", "`\"now\"` goes first; `\"normal\"` if absent."),
+    field(
+        "on_ask",
+        "(fun(question: fleet.Question): string?)|nil",
+        "Answers what the worker asks in its turn: the text that it returns, or nothing to pass the question on to whoever started the run. It may take steps of its own.",
+    ),
+];
+
+/// Fields of a question, as `on_ask` sees it.
+pub(in crate::charter) const QUESTION: &[Field] = &[
+    field("text", "string", "What the worker asks."),
+    field("id", "string", "The question's id."),
+    field("turn", "string", "The turn in which it is asked; a new one at each try."),
+    field("worker", "string", "Who asks."),
+];
+
+/// Fields of what a rubric gives back.
+pub(in crate::charter) const ROUTED: &[Field] = &[
+    field("role", "string?", "The role that gets it; this or `worker`."),
+    field("worker", "string?", "The worker that gets it; this or `role`."),
+    field("because", "string?", "Why, for people; the rubric's own text if absent."),
+];
+
+/// Fields of a task, as a rubric sees it.
+pub(in crate::charter) const TASK: &[Field] = &[
+    field("prompt", "string", "The text."),
+    field("kind", "string?", "The sender's free word for the kind of work."),
+    field("from", "string", "Who sends: `leader`, `operator`, `run r3`."),
+    field("urgent", "boolean", "True when it asks to go first."),
+    field("now", "number", "When it is asked, in seconds since 1970."),
+];
+
+/// Fields of a role, as a rubric sees it.
+pub(in crate::charter) const LOAD: &[Field] = &[
+    field("max_busy", "integer", "How many may be busy at once."),
+    field("busy", "integer", "How many are busy."),
+    field("free", "integer", "How many more could start now."),
+    field("waiting", "integer", "How many turns wait in its queue, those of runs included."),
+    field("max_waiting", "integer", "How many may wait."),
+    field("workers", "integer", "Living workers."),
+    field("recent_failures", "integer", "Turns of the last ten minutes that failed, timed out or were lost."),
+];
+
+/// The fields of an envelope that authors use; the rest is in the REST reference.
+pub(in crate::charter) const ENVELOPE: &[Field] = &[
+    field("ok", "boolean", "True exactly when the worker replied."),
+    field("text", "string", "The reply; empty when there is none."),
+    field(
+        "error",
+        "string?",
+        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`.",
+    ),
+    field("why", "string?", "Why it ended so, for people."),
+    field("outcome", "string", "How the turn ended."),
+    field("turn", "string", "The turn's id."),
+    field("from", "table", "Who answered: `worker`, `role`, `profile`, `launcher`."),
+    field("stderr", "string?", "The end of what the process wrote to stderr."),
+    field("times", "table", "When what happened, in milliseconds since 1970."),
+];
+
+/// Fields of one thing that `run:split` found missing.
+pub(in crate::charter) const MISSING: &[Field] = &[
+    field("part", "integer", "Its place in the list."),
+    field("item", "any", "What `run:each` was given at that place."),
+    field("error", "string", "The outcome's word."),
+    field("why", "string?", "Why, for people."),
+    field("turn", "string?", "Its last turn."),
+];
+
+/// Fields of what `t.run` gives back.
+pub(in crate::charter) const TEST_RUN: &[Field] = &[
+    field("outcome", "string", "`done`, `partial` or `failed`."),
+    field("value", "any", "The run's value."),
+    field("why", "string?", "Why, unless it is done."),
+];
+
+/// Fields of what `t.route` gives back.
+pub(in crate::charter) const TEST_ROUTE: &[Field] = &[
+    field("role", "string?", "The role that gets it."),
+    field("worker", "string?", "The worker that gets it."),
+    field("because", "string", "Why."),
+    field("rubric", "string", "The rubric that decided."),
+];
+
+/// Fields of what `t.sent` lists.
+pub(in crate::charter) const TEST_SENT: &[Field] = &[
+    field("to", "string", "The role or worker it went to."),
+    field("prompt", "string", "The prompt."),
+    field("kind", "string?", "Its kind."),
+];

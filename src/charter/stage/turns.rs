@@ -1,0 +1,339 @@
+//! The turns of scripted workers: each is a coroutine that may ask, and its end answers the step, or it is tried again.
+//! A reply takes one virtual second, an answer of the run's owner too, a timeout its deadline.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mlua::{Function, MultiValue, Table, Thread, Value as LuaValue};
+use serde_json::{Value, json};
+
+use super::play::{Due, Play};
+use crate::charter::error::CharterError;
+use crate::charter::meter::Allowance;
+use crate::charter::rubric;
+use crate::charter::testing::{address_of, all_free, in_time};
+use crate::fleet::asked::{ASKED, MOST_QUESTIONS, OVER, asked_path, over_path};
+use crate::fleet::envelope::{Envelope, From, Times};
+use crate::fleet::ids::{QuestionId, RoleName, StepPath, TurnId, WorkerName};
+use crate::fleet::refusal::Refusal;
+use crate::fleet::run::{RunAnswer, Step, StepSend};
+use crate::fleet::team::{Address, Task};
+use crate::fleet::time::{Span, Time};
+use crate::fleet::turn::{Outcome, Priority};
+
+/// How long a scripted worker takes, and an owner that is asked.
+pub(super) const REPLY: Span = Span(1_000);
+/// How long a turn takes to time out that has no deadline, on a profile that has no timeout.
+const TIMEOUT: Span = Span(60_000);
+
+/// A turn that a scripted worker is at.
+pub(super) struct Scripted {
+    step: Arc<Step>,
+    send: StepSend,
+    to: Address,
+    role: RoleName,
+    function: Function,
+    thread: Thread,
+    accepted: Time,
+    attempt: u32,
+    started: Time,
+    /// Its own time: a second try is played when the first one is, at a later hour.
+    clock: Time,
+    /// How many questions were brought to the run, in all tries.
+    asked: u32,
+    heard: BTreeMap<String, String>,
+    open: Option<Open>,
+}
+
+/// The question that a turn waits with.
+struct Open {
+    question: QuestionId,
+    text: String,
+    /// The step that brought it to the run, while the run has it.
+    with_run: Option<StepPath>,
+    timeout: Option<(Time, u64)>,
+}
+
+impl Scripted {
+    /// Returns the send that the turn is for.
+    pub(super) fn step(&self) -> &Step {
+        &self.step
+    }
+
+    fn worker(&self) -> WorkerName {
+        match &self.to {
+            Address::Worker(worker) => worker.clone(),
+            Address::Role(role) => format!("{role}-1").into(),
+        }
+    }
+}
+
+impl Play<'_, '_> {
+    /// A recipe sends: a scripted worker takes it at once.
+    pub(super) fn send(&mut self, step: Step, send: StepSend) -> Result<Result<(), Refusal>, CharterError> {
+        let stage = &mut *self.stage;
+        let team = &stage.world.team;
+        let routed = match &send.to {
+            Some(to) => address_of(team, &to.to_string()),
+            None => {
+                let task = Task {
+                    prompt: send.prompt.to_string(),
+                    kind: send.kind.clone(),
+                    from: format!("run {}", self.run.id),
+                    urgent: send.priority == Priority::Now,
+                    now: stage.now,
+                };
+                rubric::ask(stage.world, &task, &all_free(team)).routed.map(|routed| routed.to)
+            }
+        };
+        let to = match routed {
+            Ok(to) => to,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        stage.sent.push(json!({"to": to.to_string(), "prompt": &*send.prompt, "kind": send.kind}));
+        let role = match &to {
+            Address::Role(role) => role.clone(),
+            Address::Worker(worker) => RoleName::from(worker.as_str().rsplit_once('-').map_or("", |(role, _)| role)),
+        };
+        let named =
+            |name: &str| stage.workers.iter().find(|(other, _)| other == name).map(|(_, function)| function.clone());
+        let Some(function) = named(&to.to_string()).or_else(|| named(role.as_str())) else {
+            let why = format!(
+                "no worker of role '{role}' is scripted; add t.worker(\"{role}\", function(task) return \"…\" end)"
+            );
+            return Err(stage.at(&step, why));
+        };
+        let now = stage.now;
+        let turn = Scripted {
+            step: Arc::new(step),
+            send,
+            to,
+            role,
+            thread: self.thread()?,
+            function,
+            accepted: now,
+            attempt: 1,
+            started: now,
+            clock: now,
+            asked: 0,
+            heard: BTreeMap::new(),
+            open: None,
+        };
+        self.begin(turn)?;
+        Ok(Ok(()))
+    }
+
+    fn begin(&mut self, turn: Scripted) -> Result<(), CharterError> {
+        in_time(self.stage.until)?;
+        self.stage.turns += 1;
+        let task = self.task(&turn)?;
+        let args = vec![LuaValue::Function(turn.function.clone()), LuaValue::Table(task)];
+        self.goes_on(TurnId(self.stage.turns), turn, MultiValue::from_vec(args))
+    }
+
+    /// Lets the worker's function go on until it asks or ends.
+    fn goes_on(&mut self, id: TurnId, mut turn: Scripted, args: MultiValue) -> Result<(), CharterError> {
+        let world = self.stage.world;
+        let lua_error = |error: mlua::Error| world.failure(&error, None).error;
+        world.meter.begin(&turn.thread, Allowance::RUBRIC);
+        let result = turn.thread.resume::<MultiValue>(args);
+        let used = world.meter.end();
+        let values = match result {
+            Err(error) => return Err(world.failure(&error, used.blown).error),
+            Ok(_) if used.blown.is_some() => {
+                return Err(world.failure(&mlua::Error::StackError, used.blown).error);
+            }
+            Ok(values) => values,
+        };
+        if !turn.thread.is_resumable() {
+            let (word, text) = world.lua.unpack_multi(values).map_err(lua_error)?;
+            return self.ended(id, turn, word, text);
+        }
+        let (request, file, line): (Table, String, u32) = world.lua.unpack_multi(values).map_err(lua_error)?;
+        let verb: String = request.raw_get("verb").map_err(lua_error)?;
+        let wrong = |why: String| CharterError::read(&world.sources, &format!("{file}:{line}: {why}"));
+        if verb != "ask" {
+            return Err(wrong(format!("t.{verb}: a scripted worker may wait for nothing but t.ask")));
+        }
+        let text: String = request.raw_get("text").map_err(lua_error)?;
+        // The same text in the same turn is the same question.
+        let due = match turn.heard.get(&text) {
+            Some(answer) => Due::Hear(id, answer.clone()),
+            None if turn.heard.len() >= MOST_QUESTIONS => {
+                return Err(wrong(format!("the turn has asked {MOST_QUESTIONS} questions, which is the most")));
+            }
+            None => Due::Ask(id, text),
+        };
+        turn.clock = turn.clock.max(self.stage.now);
+        let at = turn.clock;
+        self.turns.insert(id, turn);
+        self.add(at, due);
+        Ok(())
+    }
+
+    /// A turn has ended: it is tried again, or its envelope answers the step.
+    fn ended(&mut self, id: TurnId, mut turn: Scripted, word: String, text: String) -> Result<(), CharterError> {
+        let (outcome, took) = match word.as_str() {
+            "replied" => (Outcome::Replied, REPLY),
+            "failed" => (Outcome::Failed, REPLY),
+            "timed_out" => (Outcome::TimedOut, self.patience(&turn).unwrap_or(TIMEOUT)),
+            "lost" => (Outcome::Lost, REPLY),
+            _ => return Err(self.stage.at(&turn.step, text)),
+        };
+        turn.clock = turn.clock + took;
+        self.settle(id, turn, outcome, text)
+    }
+
+    fn settle(&mut self, id: TurnId, turn: Scripted, outcome: Outcome, text: String) -> Result<(), CharterError> {
+        if outcome.may_retry() && turn.attempt <= turn.send.retries {
+            let thread = self.thread()?;
+            let (attempt, started) = (turn.attempt + 1, turn.clock);
+            return self.begin(Scripted { thread, attempt, started, heard: BTreeMap::new(), open: None, ..turn });
+        }
+        let value = serde_json::to_value(self.envelope(id, &turn, outcome, text)).expect("an envelope has a JSON form");
+        self.add(turn.clock, Due::Answer(turn.step, value));
+        Ok(())
+    }
+
+    /// A worker asks: the run first if it wants to answer, else its owner.
+    pub(super) fn asks(&mut self, id: TurnId, text: String) -> Result<(), CharterError> {
+        let Some(mut turn) = self.turns.remove(&id) else { return Ok(()) };
+        self.stage.questions += 1;
+        let question = QuestionId(self.stage.questions);
+        let timeout = self.patience(&turn).map(|span| self.add(turn.started + span, Due::Timeout(id)));
+        let mut open = Open { question, text: text.clone(), with_run: None, timeout };
+        if turn.send.on_ask {
+            turn.asked += 1;
+            let path = asked_path(&turn.step.path, turn.asked);
+            open.with_run = Some(path.clone());
+            self.stage.say(format!("{path} {text}"));
+            let value = json!({"text": text, "id": question, "turn": id, "worker": turn.worker()});
+            let step = self.step(path, ASKED, turn.step.at.clone());
+            self.finish(Step { what: text, question: Some(question), ..step }, value);
+        } else {
+            self.stage.say(format!("{id} asks {text}"));
+            let answer = self.owner_answers(&turn.step, &format!("worker {}", turn.worker()), &text)?;
+            self.add(self.stage.now + REPLY, Due::Hear(id, answer));
+        }
+        turn.open = Some(open);
+        self.turns.insert(id, turn);
+        Ok(())
+    }
+
+    /// The run has said what becomes of a question.
+    pub(super) fn answered(&mut self, answer: RunAnswer) -> Result<Value, CharterError> {
+        if let Some(fault) = answer.fault {
+            return Err(CharterError::read(&self.stage.world.sources, &fault));
+        }
+        let is_it = |turn: &Scripted| turn.open.as_ref().is_some_and(|open| open.question == answer.question);
+        let Some((id, turn)) = self.turns.iter_mut().find(|(_, turn)| is_it(turn)) else {
+            return Ok(Value::from("too late"));
+        };
+        let (id, step, worker) = (*id, Arc::clone(&turn.step), turn.worker());
+        let Some(open) = &mut turn.open else { return Ok(Value::Null) };
+        open.with_run = None;
+        let question = open.text.clone();
+        match answer.text {
+            Some(text) => {
+                self.add(self.stage.now, Due::Hear(id, text.to_string()));
+                Ok(Value::from("answered"))
+            }
+            None => {
+                let text = self.owner_answers(&step, &format!("worker {worker}"), &question)?;
+                self.add(self.stage.now + REPLY, Due::Hear(id, text));
+                Ok(Value::from("passed on"))
+            }
+        }
+    }
+
+    /// A worker hears an answer and goes on.
+    pub(super) fn hears(&mut self, id: TurnId, answer: String) -> Result<(), CharterError> {
+        let Some(mut turn) = self.turns.remove(&id) else { return Ok(()) };
+        if let Some(open) = turn.open.take() {
+            if let Some(timeout) = open.timeout {
+                self.take_back(timeout);
+            }
+            turn.heard.insert(open.text, answer.clone());
+        }
+        turn.clock = self.stage.now;
+        let answer = self.stage.world.lua.create_string(answer);
+        let answer = answer.map_err(|error| self.stage.world.failure(&error, None).error)?;
+        let args = vec![LuaValue::Boolean(true), LuaValue::String(answer)];
+        self.goes_on(id, turn, MultiValue::from_vec(args))
+    }
+
+    /// The time of a turn is over while it waits for an answer.
+    pub(super) fn times_out(&mut self, id: TurnId) -> Result<(), CharterError> {
+        let Some(mut turn) = self.turns.remove(&id) else { return Ok(()) };
+        let with_run = turn.open.take().and_then(|open| open.with_run);
+        if let Some(path) = &with_run {
+            let over = self.step(over_path(path), OVER, turn.step.at.clone());
+            self.finish(over, Value::Null);
+        }
+        self.take_back_below(with_run.as_ref());
+        turn.clock = self.stage.now;
+        self.settle(id, turn, Outcome::TimedOut, "the answer came too late".to_owned())
+    }
+
+    fn patience(&self, turn: &Scripted) -> Option<Span> {
+        let team = &self.stage.world.team;
+        let profile = team.roles.get(&turn.role).and_then(|role| team.profiles.get(role.profiles.first()?));
+        let timeout = profile.and_then(|profile| profile.timeout);
+        [turn.send.deadline, timeout].into_iter().flatten().min()
+    }
+
+    fn envelope(&self, id: TurnId, turn: &Scripted, outcome: Outcome, text: String) -> Envelope {
+        let replied = outcome == Outcome::Replied;
+        let team = &self.stage.world.team;
+        let profile = team.roles.get(&turn.role).and_then(|role| role.profiles.first());
+        let times = Times {
+            accepted: turn.accepted,
+            handed: Some(turn.started),
+            started: Some(turn.started),
+            settled: turn.clock,
+        };
+        Envelope {
+            turn: id,
+            message: None,
+            from: From {
+                worker: Some(turn.worker()),
+                launcher: profile.and_then(|name| Some(team.profiles.get(name)?.launcher.clone())),
+                profile: profile.cloned(),
+                role: Some(turn.role.clone()),
+                model: None,
+            },
+            ok: replied,
+            outcome,
+            error: (!replied).then(|| outcome.word().to_owned()),
+            why: (!replied).then(|| text.clone()),
+            text: if replied { text.into() } else { "".into() },
+            data: None,
+            usage: None,
+            times,
+            proof: Some("scripted".to_owned()),
+            exit: None,
+            stderr: None,
+            generation: team.generation.number,
+            truncated: None,
+            retry_of: None,
+        }
+    }
+
+    fn task(&self, turn: &Scripted) -> Result<Table, CharterError> {
+        let world = self.stage.world;
+        let make = || -> mlua::Result<Table> {
+            let task = world.lua.create_table()?;
+            task.raw_set("prompt", &*turn.send.prompt)?;
+            task.raw_set("kind", turn.send.kind.as_deref())?;
+            task.raw_set("to", turn.to.to_string())?;
+            task.raw_set("try", turn.attempt)?;
+            Ok(task)
+        };
+        make().map_err(|error| world.failure(&error, None).error)
+    }
+
+    fn thread(&self) -> Result<Thread, CharterError> {
+        let world = self.stage.world;
+        world.lua.create_thread(world.scripted.clone()).map_err(|error| world.failure(&error, None).error)
+    }
+}
