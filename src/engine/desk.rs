@@ -321,9 +321,9 @@ fn size_of_item(item: &MailItem) -> usize {
 /// Returns a key with the hash of what it came with, so that the same key with another body is noticed.
 fn keyed(key: &Option<Key>, verb: &str, body: &impl Serialize) -> Result<Option<(Key, String)>, Refusal> {
     let Some(key) = key else { return Ok(None) };
-    let length = key.as_str().len();
+    let length = key.as_str().chars().count();
     if !(1..=200).contains(&length) {
-        return Err(Refusal::invalid(format!("the key has {length} bytes; give 1 to 200")));
+        return Err(Refusal::invalid(format!("the key has {length} characters; give 1 to 200")));
     }
     let mut hash = Sha256::new();
     hash.update(verb);

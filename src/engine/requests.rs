@@ -19,6 +19,7 @@ use crate::fleet::view::{QuestionView, TurnView};
 /// A message to a worker, a role or the rubrics. `to` and `role` are two words for the same; exactly one is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-exactly-one" = ["to", "role"]))]
 pub struct SendRequest {
     /// The address: a role, a worker, or `auto` to let the charter's rubrics decide. Give this or `role`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,6 +176,7 @@ pub struct Acked {
 /// An answer to a question; exactly one of `question` and `turn` is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-exactly-one" = ["question", "turn"]))]
 pub struct ReplyRequest {
     /// The question. Give this or `turn`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use axum::{Extension, Json as Out};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::super::intake::Json;
+use super::super::intake::{Json, Nothing, Query};
 use super::super::refused::Refused;
 use super::Door;
 use crate::fleet::caller::Caller;
@@ -37,6 +37,7 @@ pub(super) async fn route(
 pub(super) async fn charter(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
     Ok(Out(door.engine.charter(&caller)?).into_response())
 }
@@ -45,6 +46,7 @@ pub(super) async fn charter(
 pub(super) async fn reload(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
     Ok(Out(door.engine.reload(&caller).await?).into_response())
 }

@@ -7,7 +7,7 @@ use axum::{Extension, Json as Out};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::intake::Json;
+use super::super::intake::{Json, Nothing, Query};
 use super::super::refused::Refused;
 use super::Door;
 use crate::engine::requests::SpawnRequest;
@@ -47,7 +47,11 @@ pub(super) struct StopRequest {
 }
 
 /// Who the caller is and what it may do; open to everybody.
-pub(super) async fn whoami(State(door): State<Door>, Extension(caller): Extension<Caller>) -> Response {
+pub(super) async fn whoami(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Response {
     let kind = caller.kind();
     let may = Verb::ALL.into_iter().filter(|v| rules::allowed(kind, *v)).map(Verb::word).collect();
     let generation = door.engine.fleet().team().map_or(0, |team| team.generation.number);
@@ -60,7 +64,11 @@ pub(super) async fn whoami(State(door): State<Door>, Extension(caller): Extensio
 }
 
 /// Everybody: roles with their load, workers, what waits.
-pub(super) async fn list(State(door): State<Door>, Extension(caller): Extension<Caller>) -> Result<Response, Refused> {
+pub(super) async fn list(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
     Ok(Out(door.engine.roster(&caller)?).into_response())
 }
 

@@ -41,7 +41,7 @@ pub(in crate::door) fn written<T: JsonSchema + Serialize>(least: &T, full: &T) {
     assert_eq!(required, keys(&least), "{}: what is always there", T::schema_name());
     assert_eq!(keys(&schema["properties"]), keys(&full), "{}: what can be there", T::schema_name());
     let text = serde_json::to_string(&schema).unwrap();
-    for wrong in [r#""format""#, r#""additionalProperties":false"#, r#""null""#] {
+    for wrong in [r#""format""#, r#""additionalProperties":false"#, r#""null""#, r#""default""#, "\\n"] {
         assert!(!text.contains(wrong), "{} has {wrong}: {text}", T::schema_name());
     }
 }
