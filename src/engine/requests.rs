@@ -54,9 +54,9 @@ pub struct SendRequest {
 pub struct RunRequest {
     /// The recipe's name.
     pub recipe: String,
-    /// Its job: an object with the fields of the recipe's `input`; empty if absent.
+    /// Its job: an object with the fields of the recipe's `input`, or any JSON for a recipe without one. An empty object
+    /// if absent.
     #[serde(default)]
-    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     pub job: Value,
     /// How long the run may take, as `"8m"` or a number of seconds; the recipe's own deadline still holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -109,7 +109,12 @@ fn a_send_is_read_as_its_schema_says() {
 fn the_other_requests_are_read_as_their_schemas_say() {
     let named = |name: &str, value: Value| json!({"recipe": "ask", name: value});
     read::<RunRequest>(
-        &[json!({"recipe": "ask"}), named("job", json!({"parts": []})), named("job", Value::Null)],
+        &[
+            json!({"recipe": "ask"}),
+            named("job", json!({"parts": []})),
+            named("job", Value::Null),
+            named("job", json!([5])),
+        ],
         &[json!({"job": {}}), named("jobs", json!({})), named("wait", json!("8 fortnights"))],
     );
     read::<ReplyRequest>(
