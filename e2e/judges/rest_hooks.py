@@ -105,5 +105,6 @@ def before_call(context, case, kwargs):
             if field in case.body:
                 case.body[field] = name(case.body[field], names, seed)
         # What a job may hold is said by its recipe and not by the document.
-        if path == "/v1/run" and case.body.get("recipe") in JOBS and "job" in case.body:
-            case.body["job"] = JOBS[case.body["recipe"]]
+        recipe = case.body.get("recipe")
+        if path == "/v1/run" and isinstance(recipe, str) and recipe in JOBS and "job" in case.body:
+            case.body["job"] = JOBS[recipe]
