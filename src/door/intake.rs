@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use http_body_util::BodyExt;
 use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Error as _};
@@ -49,6 +49,7 @@ impl<S: Sync, T: DeserializeOwned + Subject> FromRequest<S> for Json<T> {
     async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
         let noted = request.extensions().get::<Noted>().cloned();
         check_content_type(request.headers())?;
+        check_query(request.uri())?;
         let read = tokio::time::timeout(PATIENCE, bytes(request.into_body()));
         let bytes = read.await.map_err(|_| {
             let text = format!("the body did not arrive within {} s", PATIENCE.as_secs());
@@ -130,6 +131,15 @@ async fn bytes(mut body: Body) -> Result<Bytes, Refused> {
         return Err(refusal.hint("a prompt may have 1 MiB").into());
     }
     Ok(all.into())
+}
+
+/// A field in the query of a request with a body would be left out without a word.
+fn check_query(uri: &Uri) -> Result<(), Refusal> {
+    match uri.query() {
+        None | Some("") => Ok(()),
+        Some(_) => Err(Refusal::invalid(format!("'{}' takes no fields in the query", uri.path()))
+            .hint("put them into the body, a JSON object")),
+    }
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), Refused> {

@@ -7,6 +7,7 @@ mod admit;
 mod charter;
 mod health;
 mod mail;
+mod openapi;
 mod paths;
 mod runs;
 mod team;
@@ -73,6 +74,7 @@ impl Door {
             .route("/v1/charter/reload", post(charter::reload))
             .route("/v1/seat", get(team::seat))
             .route("/v1/seat/release", post(team::release))
+            .route("/v1/openapi.json", get(openapi::openapi))
             .route("/healthz", get(health::healthz))
             .route("/metrics", get(health::metrics))
             .route_layer(middleware::from_fn_with_state(self.clone(), admit::admit))

@@ -325,9 +325,9 @@ fn size_of_item(item: &MailItem) -> usize {
 /// another body is noticed.
 fn keyed(key: &Option<Key>, origin: &Origin, verb: &str, body: &impl Serialize) -> Result<Option<Keyed>, Refusal> {
     if let Some(key) = key {
-        let length = key.as_str().len();
+        let length = key.as_str().chars().count();
         if !(1..=200).contains(&length) {
-            return Err(Refusal::invalid(format!("the key has {length} bytes; give 1 to 200")));
+            return Err(Refusal::invalid(format!("the key has {length} characters; give 1 to 200")));
         }
     }
     let Some(key) = key.as_ref().or(origin.key.as_ref()).or(origin.request.as_ref()) else { return Ok(None) };

@@ -20,6 +20,7 @@ use crate::fleet::worker::Process;
 /// A message to a worker, a role or the rubrics. `to` and `role` are two words for the same; exactly one is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-exactly-one" = ["to", "role"]))]
 pub struct SendRequest {
     /// The address: a role, a worker, or `auto` to let the charter's rubrics decide. Give this or `role`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,9 +55,9 @@ pub struct SendRequest {
 pub struct RunRequest {
     /// The recipe's name.
     pub recipe: String,
-    /// Its job: an object with the fields of the recipe's `input`; empty if absent.
+    /// Its job: an object with the fields of the recipe's `input`, or any JSON for a recipe without one. An empty object
+    /// if absent.
     #[serde(default)]
-    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     pub job: Value,
     /// How long the run may take, as `"8m"` or a number of seconds; the recipe's own deadline still holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,7 +176,7 @@ pub struct Acked {
     pub unknown: Vec<MessageId>,
 }
 
-/// An answer to a question; exactly one of `question` and `turn` is given.
+/// An answer to a question, with exactly one of `question` and `turn`; from a worker its reply, with neither or `turn`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReplyRequest {
@@ -253,6 +254,7 @@ pub struct Origin {
 #[serde(deny_unknown_fields)]
 pub struct AskRequest {
     /// What is asked. The same text in the same turn is the same question.
+    #[schemars(length(min = 1), regex(pattern = r"\S"))]
     pub text: String,
     /// The turn; the one that the worker has if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -264,6 +266,7 @@ pub struct AskRequest {
 
 /// A question and its answer, if there is one yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "AskedQuestion")]
 pub struct Asked {
     /// The question.
     pub question: QuestionId,

@@ -150,10 +150,10 @@ impl JsonSchema for Span {
         let text = "^([0-9]{1,8}(\\.[0-9]+)?(ms|s)|[0-9]{1,6}(\\.[0-9]+)?(m|min)|[0-9]{1,4}(\\.[0-9]+)?h|[0-9]{1,3}(\\.[0-9]+)?d)$";
         json_schema!({
             "description": "A length of time: a text such as \"250ms\", \"90s\", \"8m\", \"2h\", \"7d\", or a number of seconds.",
-            "anyOf": [
-                { "type": "string", "pattern": text },
-                { "type": "number", "minimum": 0, "maximum": 320_000_000 },
-            ],
+            "type": ["string", "number"],
+            "pattern": text,
+            "minimum": 0,
+            "maximum": 320_000_000,
             "examples": ["8m", 480],
         })
     }

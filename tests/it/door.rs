@@ -216,6 +216,10 @@ fn wrong_input_is_told_what_was_wrong_and_what_would_be_right() {
         ("/v1/turns/17", 400, "invalid: '17' is not an id of the form t17"),
         ("/v1/runs/r9?wait=3", 400, "invalid: there is no field 'wait'; no fields are taken here"),
         ("/v1/turns/t9", 404, "unknown: there is no turn t9"),
+        ("/v1/whoami?as=leader", 400, "invalid: there is no field 'as'; no fields are taken here"),
+        ("/v1/list?limit=3", 400, "invalid: there is no field 'limit'; no fields are taken here"),
+        ("/v1/recipes?name=ask", 400, "invalid: there is no field 'name'; no fields are taken here"),
+        ("/v1/charter?files=1", 400, "invalid: there is no field 'files'; no fields are taken here"),
         ("/mesage", 404, "unknown: there is no path '/mesage'; did you mean '/message'?; GET is taken by: /v1/status"),
         ("/", 404, "unknown: there is no path '/'"),
         ("/message", 405, "invalid: '/message' does not take GET; it takes POST"),
@@ -224,6 +228,37 @@ fn wrong_input_is_told_what_was_wrong_and_what_would_be_right() {
         let text = said(&answer);
         assert!(got == status && text.starts_with(wanted), "{path}\n got {got} {text}\nwanted {status} {wanted}");
     }
+}
+
+#[test]
+fn fields_in_the_query_of_a_post_are_not_left_out_without_a_word() {
+    let door = Inside::new();
+    for path in ["/message", "/v1/send"] {
+        let (status, answer) = door.post(&format!("{path}?wait=3"), &json!({"role": "w-upper", "prompt": "x"}));
+        let wanted = format!("invalid: '{path}' takes no fields in the query; put them into the body, a JSON object");
+        assert_eq!((status, said(&answer)), (400, wanted));
+    }
+    let (status, answer) = door.post("/v1/charter/reload?force=1", &json!({}));
+    assert_eq!((status, said(&answer)), (400, "invalid: there is no field 'force'; no fields are taken here".into()));
+}
+
+#[test]
+fn a_key_is_measured_in_characters_as_its_schema_says() {
+    let door = Inside::new();
+    let send = |key: String| door.post("/v1/send", &json!({"role": "w-upper", "prompt": "x", "key": key}));
+    assert_eq!(send("ü".repeat(200)).0, 202);
+    let (status, answer) = send("ü".repeat(201));
+    assert_eq!((status, said(&answer)), (400, "invalid: the key has 201 characters; give 1 to 200".into()));
+    assert_eq!(send(String::new()).0, 400);
+}
+
+#[test]
+fn the_door_describes_itself() {
+    let door = Inside::new();
+    let (status, document) = door.get("/v1/openapi.json");
+    let committed = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/openapi.json")).unwrap();
+    let committed: Value = serde_json::from_slice(&committed).unwrap();
+    assert_eq!((status, document), (200, committed));
 }
 
 #[test]

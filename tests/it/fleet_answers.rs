@@ -59,7 +59,10 @@ fn reach(stage: &mut Stage, run: RunId, path: &str, request: StepRequest) {
 fn asks(stage: &mut Stage, turn: TurnId, text: &str) -> Ticket {
     let name = stage.row(turn).worker.clone().expect("somebody has it");
     let until = stage.now + Span::minutes(10);
-    stage.calls(Caller::Worker { name, via_child: false }, Call::Ask { turn, text: text.into(), until })
+    stage.calls(
+        Caller::Worker { name, via_child: false },
+        Call::Ask { turn: Some(turn), text: text.into(), until, request: None },
+    )
 }
 
 fn says(question: QuestionId, text: Option<&str>) -> StepRequest {

@@ -143,7 +143,10 @@ impl<'w> House<'w> {
         let until = self.now + Span::days(9);
         // The ticket is known before the answer may come.
         self.asking.insert(Ticket(self.tickets + 1), (turn.id, text));
-        self.call(Caller::Worker { name, via_child: false }, Call::Ask { turn: Some(turn.id), text: text.into(), until, request: None });
+        self.call(
+            Caller::Worker { name, via_child: false },
+            Call::Ask { turn: Some(turn.id), text: text.into(), until, request: None },
+        );
     }
 
     fn leader_answers(&mut self) {

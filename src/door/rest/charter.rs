@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::super::audit::{About, Subject};
-use super::super::intake::Json;
+use super::super::intake::{Json, Nothing, Query};
 use super::super::refused::Refused;
 use super::Door;
 use crate::fleet::caller::Caller;
@@ -44,6 +44,7 @@ pub(super) async fn route(
 pub(super) async fn charter(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
     Ok(Out(door.engine.charter(&caller)?).into_response())
 }
@@ -52,6 +53,7 @@ pub(super) async fn charter(
 pub(super) async fn reload(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
     Ok(Out(door.engine.reload(&caller).await?).into_response())
 }

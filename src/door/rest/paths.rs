@@ -1,11 +1,18 @@
-//! Every path of the door with its method and the rule it falls under. `admit` obeys this table, and refusals name
-//! the valid choices from it.
+//! Every path of the door: its method, the rule it falls under, what it takes and what it gives. `admit` obeys the
+//! table, refusals name the valid choices from it, and the OpenAPI document is made of it.
+
+mod table;
 
 use axum::http::Method;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value};
 
 use crate::fleet::caller::Caller;
 use crate::fleet::ids::{RunId, TurnId};
+use crate::fleet::refusal::RefusalKind;
 use crate::fleet::rules::Verb;
+
+pub(super) use table::PATHS;
 
 /// One path.
 #[derive(Debug)]
@@ -16,37 +23,42 @@ pub(super) struct Path {
     pub path: &'static str,
     /// What a request to it wants to do.
     pub verb: Verb,
+    /// What it does, in a sentence.
+    pub does: &'static str,
+    /// What `{id}` is.
+    pub id: Option<Shape>,
+    /// What it takes beside its path.
+    pub takes: Takes,
+    /// What it gives when it does not refuse.
+    pub gives: &'static [Gives],
+    /// How it may refuse, beside what any path with such a request may say.
+    pub refuses: &'static [RefusalKind],
 }
 
-/// All paths.
-pub(super) const PATHS: &[Path] = &[
-    post("/message", Verb::Send),
-    post("/v1/send", Verb::Send),
-    post("/v1/reply", Verb::Answer),
-    post("/v1/ask", Verb::Ask),
-    post("/v1/cancel", Verb::Cancel),
-    get("/v1/status", Verb::Status),
-    get("/v1/turns/{id}", Verb::Status),
-    get("/v1/turns/{id}/wait", Verb::Status),
-    get("/v1/runs/{id}", Verb::Status),
-    get("/v1/runs/{id}/wait", Verb::Status),
-    get("/v1/poll", Verb::Poll),
-    post("/v1/ack", Verb::Ack),
-    get("/v1/whoami", Verb::Whoami),
-    get("/v1/list", Verb::List),
-    post("/v1/spawn", Verb::Spawn),
-    post("/v1/stop", Verb::Stop),
-    post("/v1/run", Verb::Run),
-    get("/v1/runs", Verb::Status),
-    get("/v1/recipes", Verb::Recipes),
-    post("/v1/route", Verb::Route),
-    get("/v1/charter", Verb::Charter),
-    post("/v1/charter/reload", Verb::Reload),
-    get("/v1/seat", Verb::Seat),
-    post("/v1/seat/release", Verb::Release),
-    get("/healthz", Verb::Health),
-    get("/metrics", Verb::Metrics),
-];
+/// Adds a type's schema to a document and returns what stands for it there.
+pub(super) type Shape = fn(&mut SchemaGenerator) -> Schema;
+
+/// What a request carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Takes {
+    /// Nothing.
+    Nothing,
+    /// Fields in the query: the schema of them all, with every part in place.
+    Query(fn() -> Map<String, Value>),
+    /// A JSON body.
+    Body(Shape),
+}
+
+/// One answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gives {
+    /// Its status.
+    pub status: u16,
+    /// When it is given.
+    pub when: &'static str,
+    /// Its type; none is plain text.
+    pub shape: Option<Shape>,
+}
 
 /// Returns what a request wants to do, if the path takes its method.
 pub(super) fn verb(method: &Method, path: &str) -> Option<Verb> {
@@ -92,14 +104,6 @@ impl Path {
             }
         }
     }
-}
-
-const fn get(path: &'static str, verb: Verb) -> Path {
-    Path { method: Method::GET, path, verb }
-}
-
-const fn post(path: &'static str, verb: Verb) -> Path {
-    Path { method: Method::POST, path, verb }
 }
 
 #[cfg(test)]

@@ -93,6 +93,7 @@ pub(super) async fn one_wait(
 pub(super) async fn recipes(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
     Ok(Out(door.engine.recipes(&caller)?).into_response())
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::super::audit::{About, Noted, Subject};
-use super::super::intake::Json;
+use super::super::intake::{Json, Nothing, Query};
 use super::super::refused::Refused;
 use super::super::whoami::Whoami;
 use super::Door;
@@ -34,12 +34,20 @@ impl Subject for StopRequest {
 }
 
 /// Who the caller is and what it may do; open to everybody.
-pub(super) async fn whoami(State(door): State<Door>, Extension(caller): Extension<Caller>) -> Response {
+pub(super) async fn whoami(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Response {
     Out(Whoami::of(&caller, Way::Rest, &door.engine)).into_response()
 }
 
 /// Everybody: roles with their load, workers, what waits.
-pub(super) async fn list(State(door): State<Door>, Extension(caller): Extension<Caller>) -> Result<Response, Refused> {
+pub(super) async fn list(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
     Ok(Out(door.engine.roster(&caller)?).into_response())
 }
 
@@ -65,7 +73,11 @@ pub(super) async fn stop(
 }
 
 /// Who sits in the seat.
-pub(super) async fn seat(State(door): State<Door>, Extension(caller): Extension<Caller>) -> Result<Response, Refused> {
+pub(super) async fn seat(
+    State(door): State<Door>,
+    Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
     Ok(Out(door.engine.seat(&caller)?).into_response())
 }
 
@@ -73,6 +85,7 @@ pub(super) async fn seat(State(door): State<Door>, Extension(caller): Extension<
 pub(super) async fn release(
     State(door): State<Door>,
     Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
     Ok(Out(door.engine.release_seat(&caller).await?).into_response())
 }

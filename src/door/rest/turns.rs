@@ -28,6 +28,7 @@ pub(super) const WAIT: Span = Span::minutes(10);
 /// A turn or a run to be ended; exactly one is given.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-exactly-one" = ["turn", "run"]))]
 pub(super) struct CancelRequest {
     /// The turn: withdrawn if it waits, interrupted if it runs.
     #[serde(default)]

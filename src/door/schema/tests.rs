@@ -41,7 +41,7 @@ pub(in crate::door) fn written<T: JsonSchema + Serialize>(least: &T, full: &T) {
     assert_eq!(required, keys(&least), "{}: what is always there", T::schema_name());
     assert_eq!(keys(&schema["properties"]), keys(&full), "{}: what can be there", T::schema_name());
     let text = serde_json::to_string(&schema).unwrap();
-    for wrong in [r#""format""#, r#""additionalProperties":false"#, r#""null""#] {
+    for wrong in [r#""format""#, r#""additionalProperties":false"#, r#""null""#, r#""default""#, "\\n"] {
         assert!(!text.contains(wrong), "{} has {wrong}: {text}", T::schema_name());
     }
 }
@@ -109,7 +109,12 @@ fn a_send_is_read_as_its_schema_says() {
 fn the_other_requests_are_read_as_their_schemas_say() {
     let named = |name: &str, value: Value| json!({"recipe": "ask", name: value});
     read::<RunRequest>(
-        &[json!({"recipe": "ask"}), named("job", json!({"parts": []})), named("job", Value::Null)],
+        &[
+            json!({"recipe": "ask"}),
+            named("job", json!({"parts": []})),
+            named("job", Value::Null),
+            named("job", json!([5])),
+        ],
         &[json!({"job": {}}), named("jobs", json!({})), named("wait", json!("8 fortnights"))],
     );
     read::<ReplyRequest>(
