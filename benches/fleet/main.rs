@@ -3,10 +3,12 @@
 //! `cargo bench` prints a table of ratios; `docs/performance.md` keeps the last one. Nothing here is asserted: a slow
 //! machine is no failure.
 
+mod bare;
 mod daemon;
 mod figures;
 mod held;
 mod http;
+mod mcp;
 mod table;
 
 fn main() {
@@ -14,9 +16,12 @@ fn main() {
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         // The caller of ten thousand messages must be another process, or its memory would be counted too.
         ["held", url, count] => held::hold(url, count.parse().expect("a number")),
+        ["held-mcp", url] => mcp::hold(url),
+        ["bare"] => bare::serve(),
         _ => {
             let mut table = table::Table::default();
             figures::measure(&mut table);
+            mcp::measure(&mut table);
             held::measure(&mut table);
             println!("{table}");
         }

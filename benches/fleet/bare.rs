@@ -1,0 +1,75 @@
+//! The server that the MCP door is measured against: the same library with one trivial tool, and nothing of ours.
+//! It runs as a process of its own, as the daemon does.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::json;
+
+/// A running bare server, ended when dropped.
+pub struct Bare {
+    child: Child,
+    pub url: String,
+}
+
+impl Bare {
+    /// Starts one.
+    pub fn start() -> Bare {
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .arg("bare")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("this program starts");
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut url).expect("it says where it listens");
+        Bare { child, url: url.trim().to_string() }
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[derive(Clone)]
+struct Trivial;
+
+impl ServerHandler for Trivial {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn call_tool(
+        &self,
+        _: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        // As much as `fleet_whoami` says.
+        let may = ["whoami", "send", "answer", "poll", "ack", "cancel", "status", "list", "spawn", "stop", "run"];
+        Ok(CallToolResult::structured(json!({ "caller": "nobody", "says": "x".repeat(80), "may": may, "n": 1 })).into())
+    }
+}
+
+/// Serves until it is killed.
+pub fn serve() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let service = StreamableHttpService::new(
+            || Ok(Trivial),
+            std::sync::Arc::new(LocalSessionManager::default()),
+            StreamableHttpServerConfig::default(),
+        );
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        println!("http://{}", listener.local_addr().expect("it is bound"));
+        axum::serve(listener, axum::Router::new().route_service("/mcp", service)).await.expect("it serves");
+    });
+}
