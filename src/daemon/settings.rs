@@ -52,6 +52,10 @@ impl Charter {
 
 impl From<Config> for Settings {
     fn from(config: Config) -> Settings {
+        let seat_ttl = match &config.auth {
+            Auth::LoopbackTrust => Limits::default().seat_ttl,
+            Auth::Token(of) => of.seat_ttl,
+        };
         Settings {
             listen: config.listen,
             auth: config.auth,
@@ -65,6 +69,7 @@ impl From<Config> for Settings {
                 max_workers: config.limits.max_workers,
                 max_prompt_bytes: config.limits.max_prompt_bytes,
                 key_ttl: config.limits.retention,
+                seat_ttl,
                 ..Limits::default()
             },
             retention: config.limits.retention,

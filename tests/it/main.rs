@@ -32,4 +32,5 @@ mod store_refusals;
 mod store_rows;
 mod support;
 mod token;
+mod token_seat;
 mod wrong_input;
