@@ -123,3 +123,18 @@ fn who_was_cut_off_finds_what_its_request_began_and_nobody_elses() {
     let again = stage.leader(Call::Send(SendCall { key: keyed("tool use 1"), ..send_to("w") }));
     assert!(matches!(again, Ok(Answer::Accepted(same)) if same.id == turn.id));
 }
+
+#[test]
+fn a_question_that_one_leader_was_asked_is_answered_by_the_next() {
+    let mut stage = Stage::with(1);
+    takes(&mut stage, FIRST).expect("it is free");
+    let turn = stage.send("w");
+    let until = stage.now + Span::minutes(5);
+    let ask = stage.calls(worker(), Call::Ask { turn: None, text: "which?".into(), until, request: None });
+    stage.step(Input::SeatGone(Process { pid: 10, start: 1 }));
+    takes(&mut stage, SECOND).expect("it is free again");
+    let (messages, _) = stage.mail(None, 9);
+    assert_eq!(messages.len(), 1, "the question waits for whoever leads");
+    stage.leader(Call::Answer { question: Asked::Turn(turn), text: "this".into() }).expect("it is open");
+    assert!(matches!(stage.told(ask), Some(Ok(Answer::Answered(q))) if q.answer.as_deref() == Some("this")));
+}
