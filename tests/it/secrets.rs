@@ -99,6 +99,20 @@ impl Loud {
         (answer.get(9..12).and_then(|s| s.parse().ok()).unwrap_or(0), serde_json::from_str(body).unwrap_or(Value::Null))
     }
 
+    /// As `send`, with the whole answer as it came.
+    fn talk(&self, method: &str, path: &str, headers: &[String], body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.url).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut head: Vec<String> = headers.to_vec();
+        head.push(format!("Host: localhost\r\nAuthorization: Bearer {}", self.token));
+        head.push(format!("Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close", body.len()));
+        let head = head.join("\r\n");
+        stream.write_all(format!("{method} {path} HTTP/1.1\r\n{head}\r\n\r\n{body}").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
     fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         self.send("POST", path, &[], &body.to_string())
     }
@@ -136,6 +150,44 @@ fn files(dir: &Path, found: &mut Vec<(String, Vec<u8>)>) {
 
 fn holds(bytes: &[u8], secret: &str) -> bool {
     memchr::memmem::find(bytes, secret.as_bytes()).is_some()
+}
+
+/// Plants in everything that a client of the MCP door can send.
+fn by_mcp(loud: &Loud, planted: &mut Planted) {
+    let accept = "Accept: application/json, text/event-stream".to_string();
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": planted.plant("a client's name", May::Store), "version": "1"},
+    }});
+    let headers = [accept.clone(), format!("X-Anything: {}", planted.plant("a header at MCP", May::Nowhere))];
+    let answer = loud.talk("POST", "/mcp", &headers, &hello.to_string());
+    let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_string();
+    let headers = [accept, format!("Mcp-Session-Id: {session}"), "MCP-Protocol-Version: 2025-11-25".into()];
+    let ask = |method: &str, params: Value| {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        loud.talk("POST", "/mcp", &headers, &body.to_string())
+    };
+    let call = |tool: &str, arguments: Value| ask("tools/call", json!({"name": tool, "arguments": arguments}));
+    let prompt = planted.plant("a prompt by MCP", May::Store);
+    let said = call("fleet_send", json!({"to": "w-talks", "prompt": prompt, "wait": "60s"}));
+    assert!(said.contains(&prompt), "{said}");
+    let mut odd = |what| planted.plant(what, May::Nowhere);
+    for (tool, arguments) in [
+        ("fleet_send", json!({"to": odd("a role by MCP"), "prompt": "x"})),
+        ("fleet_send", json!({"to": "w-talks", "prompt": "x", odd("a field by MCP"): 1})),
+        ("fleet_send", json!({"to": "w-talks", "prompt": [odd("a wrong type by MCP")]})),
+        ("fleet_reply", json!({"question": "q999", "text": odd("an answer by MCP to no question")})),
+        ("fleet_stop", json!({"worker": odd("a worker by MCP")})),
+        ("fleet_ack", json!({"messages": [odd("a message by MCP")]})),
+        (&odd("a tool"), json!({})),
+    ] {
+        let said = call(tool, arguments);
+        assert!(said.contains("\"isError\":true"), "{said}");
+    }
+    ask("prompts/get", json!({"name": odd("a prompt's name"), "arguments": {}}));
+    ask("prompts/get", json!({"name": "ask", "arguments": {"words": odd("a prompt's argument")}}));
+    ask(&odd("a method"), json!({}));
+    loud.talk("POST", "/mcp", &headers, &format!("{{\"jsonrpc\": {}", odd("a body by MCP that is no JSON")));
 }
 
 #[test]
@@ -223,6 +275,7 @@ fn what_is_planted_is_found_where_it_belongs_and_nowhere_else() {
     }
     let said = loud.send("GET", "/v1/charter", &[], "").1;
     assert_eq!(said["generation"]["number"], 1);
+    by_mcp(&loud, &mut planted);
     loud.end();
 
     let mut written = vec![("log".to_string(), std::fs::read(house.path().join("log")).unwrap())];
