@@ -21,6 +21,7 @@ mod fleet_seat;
 mod fleet_stage;
 mod kill;
 mod live;
+mod mcp;
 mod pane_exec;
 mod store;
 mod store_crash;
