@@ -1,9 +1,17 @@
 //! The MCP door from outside, by a raw client: who is shown and may do what, what a call comes to, and what outlives
 //! a connection, a session and the daemon. What the tests share is here; each module is one idea.
 
+mod cancel;
 mod client;
+mod keys;
+mod limits;
 mod menus;
+mod prompts;
+mod refusals;
+mod restarts;
 mod seat;
+mod sessions;
+mod waits;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;

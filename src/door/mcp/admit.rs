@@ -38,7 +38,9 @@ pub(super) async fn admit(
     next: Next,
 ) -> Response {
     let identity = conn.identity(request.headers(), &gate.door.engine.fleet()).await;
-    if let Some(id) = session_of(request.headers()) {
+    if request.headers().contains_key(SESSION) {
+        // One that is no text was never given to anybody.
+        let Some(id) = session_of(request.headers()) else { return unknown() };
         let listens = request.method() == Method::GET;
         match gate.door.kept.standing(id, &identity, listens).await {
             Standing::Fine => {}

@@ -42,16 +42,17 @@ fn a_worker_sees_its_three_tools_and_is_told_so_when_it_calls_another() {
     let daemon = house.start();
     let leader = Client::new(local(&daemon));
     let mut script = call_script(&daemon, "tools/list", json!({}));
-    let others = LEADERS.into_iter().filter(|tool| !["fleet_whoami", "fleet_reply"].contains(tool));
-    for tool in others.clone().chain(["fleet_whoami"]) {
+    // Each call is a process of its own, so a few stand for all; the whole table is held in `rules`.
+    let others = ["fleet_send", "fleet_poll", "fleet_list", "fleet_charter"];
+    for tool in others.into_iter().chain(["fleet_whoami"]) {
         script += &call_script(&daemon, tool, json!({}));
     }
     let said = results(&worker_says(&leader, &script));
     let menu: Vec<_> = said[0]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert_eq!(menu, ["fleet_whoami", "fleet_reply", "fleet_ask"]);
     let refused = &said[1..said.len() - 1];
-    assert_eq!(refused.len(), others.clone().count());
-    for (tool, answer) in others.zip(refused) {
+    assert_eq!(refused.len(), others.len());
+    for (tool, answer) in others.into_iter().zip(refused) {
         let refusal = &answer["structuredContent"];
         assert_eq!((&answer["isError"], &refusal["kind"]), (&json!(true), &json!("not_allowed")), "{tool}: {answer}");
         assert!(refusal["message"].as_str().unwrap().starts_with("worker w-1 may not "), "{tool}: {answer}");
