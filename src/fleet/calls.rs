@@ -277,7 +277,7 @@ impl Fleet {
                 .get(&name)
                 .cloned()
                 .ok_or_else(|| Refusal::new(RefusalKind::Conflict, format!("worker {name} of this key is gone")))?;
-            cx.answer(ticket, Ok(Answer::Worker(worker)));
+            self.tell_worker_or_wait(cx, ticket, &worker);
             return Ok(());
         }
         self.check_accepting()?;

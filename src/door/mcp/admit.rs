@@ -11,6 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::super::conn::{Conn, Identity};
+use super::super::intake;
 use super::Mcp;
 use super::kept::Standing;
 use super::sessions::Sessions;
@@ -37,6 +38,9 @@ pub(super) async fn admit(
     mut request: Request,
     next: Next,
 ) -> Response {
+    if let Err(refused) = intake::check_size(&mut request).await {
+        return refused.into_response();
+    }
     let identity = conn.identity(request.headers(), &gate.door.engine.fleet()).await;
     if request.headers().contains_key(SESSION) {
         // One that is no text was never given to anybody.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client};
-use super::{TEAM, house, local};
+use super::{TEAM, house, house_at_a_port, local};
 
 fn names(client: &Client) -> Vec<String> {
     let listed = client.ask("prompts/list", json!({}));
@@ -65,6 +65,11 @@ fn who_may_run_nothing_has_no_prompts() {
     assert_eq!(error["code"], -32602, "{error}");
 }
 
+/// The team with one recipe more.
+fn whispering() -> String {
+    format!("{TEAM}\nfleet.recipe(\"whisper\", {{}}, function() end)\n")
+}
+
 /// Reads on until both lists were said to have changed.
 fn both_changed(listening: &mut Answer) {
     let mut changed = std::collections::BTreeSet::new();
@@ -82,15 +87,13 @@ fn who_listens_is_told_when_the_charter_or_the_seat_changes() {
     let daemon = house.start();
     let client = Client::new(local(&daemon));
     let mut listening = client.listen(None);
-    listening.event().unwrap();
+    both_changed(&mut listening);
     let stateless = Client::stateless(local(&daemon));
     let wanted: Value = json!({ "notifications": { "toolsListChanged": true, "promptsListChanged": true } });
     let mut subscribed = stateless.start("subscriptions/listen", wanted).fine();
     subscribed.message().unwrap();
 
-    let more =
-        TEAM.replace("fleet.recipe(\"shout\"", "fleet.recipe(\"whisper\", {}, function() end)\nfleet.recipe(\"shout\"");
-    house.write("team.lua", &more);
+    house.write("team.lua", &whispering());
     assert_eq!(daemon.post("/v1/charter/reload", &json!({})).0, 200);
     both_changed(&mut listening);
     both_changed(&mut subscribed);
@@ -104,4 +107,17 @@ fn who_listens_is_told_when_the_charter_or_the_seat_changes() {
     drop(leader);
     both_changed(&mut listening);
     assert_eq!(client.menu().len(), 15);
+}
+
+#[test]
+fn who_listens_again_looks_anew_at_what_changed_while_the_daemon_was_away() {
+    let house = house_at_a_port();
+    let daemon = house.start();
+    let client = Client::new(local(&daemon));
+    both_changed(&mut client.listen(None));
+    daemon.kill();
+    house.write("team.lua", &whispering());
+    let _daemon = house.start();
+    both_changed(&mut client.listen(None));
+    assert_eq!(names(&client), ["shout", "whisper"]);
 }
