@@ -26,6 +26,8 @@ use crate::support::{Daemon, House, PATIENCE};
 const TEAM: &str = r#"
 fleet.profile("sh", { launcher = "exec", command = { "sh" }, timeout = "60s" })
 fleet.role("w", { profiles = { "sh" }, max_busy = 4, max_waiting = 8 })
+fleet.profile("bash", { launcher = "exec", command = { "bash" }, timeout = "60s" })
+fleet.role("quick", { profiles = { "bash" }, max_busy = 8, max_waiting = 40 })
 fleet.profile("upper", { launcher = "exec", command = { "tr", "a-z", "A-Z" }, timeout = "60s" })
 fleet.role("w-upper", { profiles = { "upper" }, max_busy = 2, max_waiting = 8 })
 fleet.route("otherwise", function() return { role = "w-upper", because = "no rubric said otherwise" } end)
@@ -104,6 +106,29 @@ fn call_script(daemon: &Daemon, tool: &str, arguments: Value) -> String {
         head("Mcp-Name", tool),
     ];
     format!("curl -sN {} -d '{body}' {}/mcp\n", heads.join(" "), daemon.url)
+}
+
+/// The same by nothing but a shell, for a caller that is there sooner than any program could be.
+fn quick_call_script(daemon: &Daemon, tool: &str, arguments: Value) -> String {
+    let context = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({ "name": tool, "arguments": arguments, "_meta": context });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+    let heads = [
+        "POST /mcp HTTP/1.1",
+        "Host: localhost",
+        "Connection: close",
+        "Accept: application/json, text/event-stream",
+        "Content-Type: application/json",
+        "MCP-Protocol-Version: 2026-07-28",
+        "Mcp-Method: tools/call",
+        &format!("Mcp-Name: {tool}"),
+        &format!("Content-Length: {}", body.len()),
+    ];
+    let local = local(daemon);
+    let (ip, port, head) = (local.ip(), local.port(), heads.join(r"\r\n"));
+    format!(r"exec 3<>/dev/tcp/{ip}/{port}; printf '%b%s' '{head}\r\n\r\n' '{body}' >&3; cat <&3")
 }
 
 /// Returns the results in what such a script printed.

@@ -4,17 +4,24 @@
 //! caller may do with a tool is looked at where the tool is called.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tokio::time::{Instant, timeout_at};
 
 use super::super::conn::{Conn, Identity};
 use super::super::intake;
 use super::Mcp;
 use super::kept::Standing;
 use super::sessions::Sessions;
+use crate::engine::handle::Handle;
+use crate::fleet::caller::Caller;
+
+/// How long the fleet may take to hear of a worker that runs.
+const ARRIVAL: Duration = Duration::from_secs(5);
 
 /// The header that names a session.
 pub(super) const SESSION: &str = "mcp-session-id";
@@ -41,7 +48,7 @@ pub(super) async fn admit(
     if let Err(refused) = intake::check_size(&mut request).await {
         return refused.into_response();
     }
-    let identity = conn.identity(request.headers(), &gate.door.engine.fleet()).await;
+    let identity = sender(&conn, request.headers(), &gate.door.engine).await;
     if request.headers().contains_key(SESSION) {
         // One that is no text was never given to anybody.
         let Some(id) = session_of(request.headers()) else { return unknown() };
@@ -57,6 +64,25 @@ pub(super) async fn admit(
     }
     request.extensions_mut().insert(identity.clone());
     SENDER.scope(identity, next.run(request)).await
+}
+
+/// Returns who sends a request. A worker may speak before the fleet has heard that it runs: while one is on its way, a
+/// stranger is looked at again.
+async fn sender(conn: &Conn, headers: &HeaderMap, engine: &Handle) -> Identity {
+    let mut published = engine.watch();
+    let end = Instant::now() + ARRIVAL;
+    loop {
+        let fleet = published.borrow_and_update().clone();
+        let identity = conn.identity(headers, &fleet).await;
+        let strange = matches!(identity.caller, Caller::Anonymous { .. });
+        let on_its_way = || fleet.workers().any(|worker| worker.turn.is_some() && worker.process.is_none());
+        if !strange || !on_its_way() {
+            return identity;
+        }
+        if !matches!(timeout_at(end, published.changed()).await, Ok(Ok(()))) {
+            return identity;
+        }
+    }
 }
 
 /// Returns the session that a request names.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::client::Client;
-use super::{call_script, house, local, results, worker_says};
+use super::{call_script, house, local, quick_call_script, results, worker_says};
 
 const LEADERS: [&str; 15] = [
     "fleet_whoami",
@@ -61,6 +61,21 @@ fn a_worker_sees_its_three_tools_and_is_told_so_when_it_calls_another() {
     let me = &said.last().unwrap()["structuredContent"];
     assert_eq!((&me["caller"], &me["name"], &me["role"]), (&json!("worker"), &json!("w-1"), &json!("w")), "{me}");
     assert!(me["turn"].is_string() && me["seat"].is_null(), "{me}");
+}
+
+#[test]
+fn a_worker_is_known_from_its_first_instruction_on() {
+    let house = house();
+    let daemon = house.start();
+    let leader = Client::new(local(&daemon));
+    let script = quick_call_script(&daemon, "fleet_whoami", json!({}));
+    let send = || leader.good("fleet_send", json!({ "to": "quick", "prompt": script }))["turn"].clone();
+    let turns: Vec<_> = (0..24).map(|_| send()).collect();
+    for turn in turns {
+        let reply = leader.good("fleet_status", json!({ "turn": turn, "wait": "50s" }));
+        let me = &results(reply["text"].as_str().unwrap())[0]["structuredContent"];
+        assert_eq!((&me["caller"], &me["turn"]), (&json!("worker"), &turn), "{me}");
+    }
 }
 
 #[test]

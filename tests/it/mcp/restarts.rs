@@ -112,17 +112,15 @@ fn a_call_that_is_repeated_in_a_new_session_is_taken_up_after_one_more_kill() {
     let client = Client::new(local(&daemon));
     let latch = Latch::new(&house, "twice");
     let send = json!({ "to": "w", "prompt": latch.script("done it"), "wait": "50s" });
-    let meta = json!({ TOOL_USE: "toolu_1" });
+    let meta = json!({ TOOL_USE: "toolu_1", "progressToken": 1 });
     let mut first = client.start_call("fleet_send", send.clone(), meta.clone());
-    first.event().unwrap();
+    first.message().unwrap();
     latch.until_came();
     daemon.kill();
     let daemon = house.start();
     client.begin();
     let mut second = client.start_call("fleet_send", send, meta);
-    let last = second.event().unwrap().id.unwrap();
-    // It waits by now: a call of the same session was answered after it.
-    client.good("fleet_list", json!({}));
+    let last = second.message().unwrap().id.unwrap();
     daemon.kill();
     let _daemon = house.start();
     let mut again = client.listen(Some(&last));
