@@ -109,6 +109,25 @@ pub fn arguments<T: DeserializeOwned>(arguments: serde_json::Value) -> Result<T,
     })
 }
 
+/// Refuses a body that says of itself that it is larger than any may be, once it was sent: its sender then reads the
+/// answer. For doors whose bodies somebody else reads.
+pub async fn check_size(request: &mut Request) -> Result<(), Refused> {
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    if length.is_none_or(|length: u64| length <= MOST as u64) {
+        return Ok(());
+    }
+    // What does not come in time is not waited for: its sender has its answer all the same.
+    match tokio::time::timeout(PATIENCE, bytes(std::mem::take(request.body_mut()))).await {
+        Ok(Err(refused)) => Err(refused),
+        Ok(Ok(_)) | Err(_) => Err(too_large()),
+    }
+}
+
+fn too_large() -> Refused {
+    let text = format!("the body is larger than {} MiB", MOST >> 20);
+    Refusal::new(RefusalKind::TooLarge, text).hint("a prompt may have 1 MiB").into()
+}
+
 async fn bytes(mut body: Body) -> Result<Bytes, Refused> {
     let mut all = Vec::new();
     let mut size = 0;
@@ -126,9 +145,7 @@ async fn bytes(mut body: Body) -> Result<Bytes, Refused> {
         }
     }
     if size > MOST {
-        let text = format!("the body is larger than {} MiB", MOST >> 20);
-        let refusal = Refusal::new(RefusalKind::TooLarge, text);
-        return Err(refusal.hint("a prompt may have 1 MiB").into());
+        return Err(too_large());
     }
     Ok(all.into())
 }

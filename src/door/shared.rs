@@ -2,17 +2,23 @@
 //! daemon is going down. No door's own matter stands here.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::HeaderMap;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::audit::{Audit, Begun};
 use super::auth;
 use super::conn::{Conn, Identity};
+use super::peer::Doubt;
 use crate::config::Auth;
 use crate::engine::handle::Handle;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{self, Door, Verb, Verdict};
+
+/// How long the fleet may take to hear of a worker that runs.
+const ARRIVAL: Duration = Duration::from_secs(5);
 
 /// What every door is built from. Clones are cheap.
 #[derive(Clone)]
@@ -44,8 +50,23 @@ impl Shared {
     }
 
     /// Returns who sends a request, by its connection and, where one is wanted, the token.
+    ///
+    /// A worker may speak before the fleet has heard that it runs: while one is on its way, what carries a worker's mark
+    /// and is below none is looked at again.
     pub async fn identity(&self, conn: &Conn, headers: &HeaderMap, session: Option<&str>) -> Identity {
-        conn.identity(headers, session, &self.engine.fleet(), &self.auth).await
+        let mut published = self.engine.watch();
+        let end = Instant::now() + ARRIVAL;
+        loop {
+            let fleet = published.borrow_and_update().clone();
+            let identity = conn.identity(headers, session, &fleet, &self.auth).await;
+            let on_its_way = || fleet.workers().any(|worker| worker.turn.is_some() && worker.process.is_none());
+            if identity.caller != Doubt::Stray.into() || !on_its_way() {
+                return identity;
+            }
+            if !matches!(timeout_at(end, published.changed()).await, Ok(Ok(()))) {
+                return identity;
+            }
+        }
     }
 
     /// Begins the audit's line of a request.

@@ -99,7 +99,7 @@ impl Fleet {
     // === sends ===
 
     fn send(&mut self, cx: &mut Cx, sender: Sender, send: SendCall) -> Result<Answer, Refusal> {
-        if let Some(made) = self.used(sender, send.key.as_ref())? {
+        if let Some(made) = self.used_again(cx, sender, send.key.as_ref())? {
             return match made {
                 Made::Turn(id) => match self.turns.get(&id) {
                     Some(turn) => Ok(Answer::Accepted(turn.clone())),
@@ -186,7 +186,7 @@ impl Fleet {
     // === runs ===
 
     fn start_run(&mut self, cx: &mut Cx, owner: Sender, call: RunCall) -> Result<Answer, Refusal> {
-        if let Some(made) = self.used(owner, call.key.as_ref())? {
+        if let Some(made) = self.used_again(cx, owner, call.key.as_ref())? {
             return match made {
                 Made::Run(id) => match self.runs.get(&id) {
                     Some(run) => Ok(Answer::Started(run.clone())),
@@ -270,14 +270,14 @@ impl Fleet {
         profile: Option<ProfileName>,
         key: Option<Keyed>,
     ) -> Result<(), Refusal> {
-        if let Some(made) = self.used(sender, key.as_ref())? {
+        if let Some(made) = self.used_again(cx, sender, key.as_ref())? {
             let Made::Worker(name) = made else { return Err(key_conflict(key.as_ref())) };
             let worker = self
                 .workers
                 .get(&name)
                 .cloned()
                 .ok_or_else(|| Refusal::new(RefusalKind::Conflict, format!("worker {name} of this key is gone")))?;
-            cx.answer(ticket, Ok(Answer::Worker(worker)));
+            self.tell_worker_or_wait(cx, ticket, &worker);
             return Ok(());
         }
         self.check_accepting()?;

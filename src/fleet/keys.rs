@@ -30,12 +30,33 @@ impl Fleet {
     pub(super) fn use_key(&mut self, cx: &mut Cx, sender: Sender, key: Option<Keyed>, made: Made) {
         let Some(Keyed { key, body, request }) = key else { return };
         for key in request.into_iter().filter(|request| *request != key).chain([key.clone()]) {
-            let used =
-                Arc::new(KeyUse { sender, key: key.clone(), body: body.clone(), made: made.clone(), at: cx.now });
-            self.at(cx.now + self.limits.key_ttl, Timer::Key(sender, key.clone()));
-            self.keys.insert((sender, key), used.clone());
-            cx.record(Record::Key(used));
+            self.put_key(cx, KeyUse { sender, key, body: body.clone(), made: made.clone(), at: cx.now });
         }
+    }
+
+    /// Returns what a key made before. From now on it is found by the request that repeats the call, too: that one may
+    /// be cut off like the first.
+    pub(super) fn used_again(
+        &mut self,
+        cx: &mut Cx,
+        sender: Sender,
+        key: Option<&Keyed>,
+    ) -> Result<Option<Made>, Refusal> {
+        let made = self.used(sender, key)?;
+        if let (Some(made), Some(Keyed { body, request: Some(request), .. })) = (&made, key)
+            && self.made_by(sender, request).is_none()
+        {
+            let (key, body, made) = (request.clone(), body.clone(), made.clone());
+            self.put_key(cx, KeyUse { sender, key, body, made, at: cx.now });
+        }
+        Ok(made)
+    }
+
+    fn put_key(&mut self, cx: &mut Cx, used: KeyUse) {
+        let used = Arc::new(used);
+        self.at(cx.now + self.limits.key_ttl, Timer::Key(used.sender, used.key.clone()));
+        self.keys.insert((used.sender, used.key.clone()), used.clone());
+        cx.record(Record::Key(used));
     }
 
     /// Returns what a request of a session made, if it is still known.

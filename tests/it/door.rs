@@ -1,7 +1,7 @@
 //! The REST door from outside: every verb once, every wrong input with what it is told, and who may come in at all.
 //! The workers are pretended; the listener, the engine and the store are real.
 
-mod inside;
+pub mod inside;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fleetd::fleet::caller::Caller;
 use fleetd::fleet::ids::{Ticket, TurnId};
-use fleetd::fleet::input::{Answer, Asked, Call, Sighting};
+use fleetd::fleet::input::{Answer, Asked, Call, Keyed, Sighting};
 use fleetd::fleet::mail::Question;
 use fleetd::fleet::refusal::RefusalKind;
 use fleetd::fleet::time::Span;
@@ -150,6 +150,19 @@ fn a_spawn_is_answered_when_the_worker_is_up_or_is_not() {
     let wrong = Call::Spawn { role: "s".into(), profile: Some("ps2".into()), key: None };
     let refusal = stage.leader(wrong).expect_err("no such profile");
     assert_eq!(refusal.to_string(), "there is no profile of role 's' 'ps2'; did you mean 'ps'?; valid: ps");
+}
+
+#[test]
+fn a_repeated_spawn_waits_for_its_worker_like_the_first() {
+    let mut stage = Stage::with(1);
+    let key = Some(Keyed { key: "k".into(), body: "b".into(), request: None });
+    let spawn = Call::Spawn { role: "s".into(), profile: None, key };
+    let calls = [(); 2].map(|()| stage.calls(Caller::Leader, spawn.clone()));
+    assert_eq!(calls.map(|call| stage.told(call)), [None, None]);
+    stage.up("s-1");
+    for call in calls {
+        assert!(matches!(stage.told(call), Some(Ok(Answer::Worker(worker))) if worker.is_free()));
+    }
 }
 
 #[test]

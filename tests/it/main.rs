@@ -23,6 +23,7 @@ mod fleet_seat;
 mod fleet_stage;
 mod kill;
 mod live;
+mod mcp;
 mod pane_exec;
 mod secrets;
 mod store;

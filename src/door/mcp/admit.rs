@@ -11,10 +11,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::super::conn::{Conn, Identity};
+use super::super::intake;
 use super::Mcp;
 use super::kept::Standing;
 use super::sessions::Sessions;
-
 /// The header that names a session.
 pub(super) const SESSION: &str = "mcp-session-id";
 
@@ -37,9 +37,14 @@ pub(super) async fn admit(
     mut request: Request,
     next: Next,
 ) -> Response {
+    if let Err(refused) = intake::check_size(&mut request).await {
+        return refused.into_response();
+    }
     let session = session_of(request.headers());
     let identity = gate.door.shared.identity(&conn, request.headers(), session).await;
-    if let Some(id) = session {
+    if request.headers().contains_key(SESSION) {
+        // One that is no text was never given to anybody.
+        let Some(id) = session else { return unknown() };
         let listens = request.method() == Method::GET;
         match gate.door.kept.standing(id, &identity, listens).await {
             Standing::Fine => {}

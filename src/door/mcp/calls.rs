@@ -86,7 +86,10 @@ pub(super) async fn resumed(door: &Mcp, sender: Option<Identity>, request: Key) 
     let Some(identity) = sender else {
         return refused(Refusal::new(RefusalKind::Internal, "the sender of the request is not known"));
     };
-    let waited = door.engine.resume(&identity.caller, request.clone(), WAIT).await;
+    let waited = tokio::select! {
+        waited = door.engine.resume(&identity.caller, request.clone(), WAIT) => waited,
+        () = door.shared.closing.cancelled() => door.engine.resume(&identity.caller, request.clone(), Span(0)).await,
+    };
     let found = match waited {
         Err(refusal) if refusal.kind == RefusalKind::Unknown => {
             let at_once = door.engine.resume(&identity.caller, origin::at_once(&request), Span(0)).await;

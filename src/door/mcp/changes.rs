@@ -28,11 +28,15 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Tells this client of a session from now on.
-    pub(super) fn add(&self, peer: Peer<RoleServer>) {
-        let mut peers = self.peers.lock().expect("nobody panics while holding it");
-        peers.retain(|peer| !peer.is_transport_closed());
-        peers.push(peer);
+    /// Tells this client of a session from now on; and at once, which it hears when it listens: its lists may be those
+    /// of a session before, or of an earlier daemon.
+    pub(super) async fn add(&self, peer: Peer<RoleServer>) {
+        {
+            let mut peers = self.peers.lock().expect("nobody panics while holding it");
+            peers.retain(|peer| !peer.is_transport_closed());
+            peers.push(peer.clone());
+        }
+        tell(&peer).await;
     }
 
     /// Returns a number that grows with each change.
@@ -52,17 +56,18 @@ impl Changes {
             known = now;
             self.count.send_modify(|count| *count += 1);
             let peers = self.peers.lock().expect("nobody panics while holding it").clone();
-            let told = peers.iter().map(|peer| async move {
-                let both = async {
-                    // One whose client is gone is taken out when the next one comes.
-                    let _ = peer.notify_tool_list_changed().await;
-                    let _ = peer.notify_prompt_list_changed().await;
-                };
-                let _ = tokio::time::timeout(PATIENCE, both).await;
-            });
-            futures_util::future::join_all(told).await;
+            futures_util::future::join_all(peers.iter().map(tell)).await;
         }
     }
+}
+
+async fn tell(peer: &Peer<RoleServer>) {
+    let both = async {
+        // One whose client is gone is taken out when the next one comes.
+        let _ = peer.notify_tool_list_changed().await;
+        let _ = peer.notify_prompt_list_changed().await;
+    };
+    let _ = tokio::time::timeout(PATIENCE, both).await;
 }
 
 /// What the lists of all clients depend on.

@@ -54,10 +54,16 @@ impl Sessions {
 
     fn tagged(&self, request: String, events: impl Stream<Item = ServerSseMessage> + Send + 'static) -> Events {
         let boot = self.boot.clone();
-        shared(events.map(move |mut event| {
+        let own = request.is_empty();
+        let events = events.map(move |mut event| {
             event.event_id = event.event_id.map(|id| format!("{boot}.{request}.{id}"));
             event
-        }))
+        });
+        match own {
+            // What belongs to no call would go on for ever, and hold the end of the daemon up.
+            true => shared(events.take_until(self.door.shared.closing.clone().cancelled_owned())),
+            false => shared(events),
+        }
     }
 
     /// Finishes what an earlier daemon began: waits for the same turn and answers the request with it. The reader's
@@ -145,14 +151,17 @@ impl SessionManager for Sessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let mut parts = last.splitn(3, '.');
         let (boot, request, event) = (parts.next(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        if boot == Some(&self.boot) {
-            let events = self.inner.resume(id, event.to_string()).await?;
-            return Ok(self.tagged(request.to_string(), events));
-        }
-        match read(request) {
-            Some(request) => Ok(self.finish(id, request)),
+        let ours = boot == Some(&self.boot);
+        match (read(request), ours) {
+            (Some(number), true) => match self.inner.resume(id, event.to_string()).await {
+                Ok(events) => Ok(self.tagged(request.to_string(), events)),
+                // Answered while nobody read: the library forgets that at once.
+                Err(_) => Ok(self.finish(id, number)),
+            },
+            (Some(number), false) => Ok(self.finish(id, number)),
+            (None, true) => Ok(self.tagged(String::new(), self.inner.resume(id, event.to_string()).await?)),
             // A stream for what the server says by itself is begun anew: what was to be said then is true no more.
-            None => Ok(self.tagged(String::new(), self.inner.create_standalone_stream(id).await?)),
+            (None, false) => Ok(self.tagged(String::new(), self.inner.create_standalone_stream(id).await?)),
         }
     }
 

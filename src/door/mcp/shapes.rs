@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::engine::requests::{Noted, Pending, RunDetail, RunResult, Trace};
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{ProfileName, QuestionId};
+use crate::fleet::refusal::Refusal;
 use crate::fleet::time::Span;
 use crate::fleet::view::{RoleView, WorkerView};
 
@@ -17,6 +18,18 @@ pub(super) use crate::engine::ports::CharterStatus as Charter;
 pub(super) use crate::engine::requests::{Acked, Asked, Mail, Recipes};
 pub(super) use crate::fleet::team::Routed;
 pub(super) use crate::fleet::view::{Roster, WorkerView as Worker};
+
+/// What a tool gives: its answer, or why it was refused. Clients hold a refusal against the schema as well, and hide
+/// one that does not fit from their models.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only says what may come; nothing makes one")]
+pub(super) enum Given<T> {
+    /// The answer.
+    Answer(T),
+    /// Why the call was refused, and what would be right.
+    Refused(Refusal),
+}
 
 /// The roles with their load, and the profiles.
 #[derive(Debug, Serialize, JsonSchema)]

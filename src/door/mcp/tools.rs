@@ -84,7 +84,7 @@ fn tool<I: JsonSchema, O: JsonSchema>(name: &'static str, verb: Verb, does: Does
         .idempotent(!matches!(does, Does::Adds))
         .open_world(false);
     let tool = Tool::new(name, about, Arc::new(schema::taken::<I>()))
-        .with_raw_output_schema(object(schema::given::<O>()))
+        .with_raw_output_schema(object(schema::given::<shapes::Given<O>>()))
         .with_annotations(hints);
     Entry { verb, worker: verb, tool }
 }

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use fleetd::door::mcp::Mcp;
@@ -11,7 +12,7 @@ use fleetd::door::rest::Door;
 use fleetd::door::server::Listener;
 use fleetd::door::shared::Shared;
 use fleetd::engine::handle::{Handle, Ports, build};
-use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Journal, Launchers, Policy};
+use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Journal, Launchers, Policy, Sessions};
 use fleetd::fleet::envelope::Finish;
 use fleetd::fleet::events::FleetEvent;
 use fleetd::fleet::ids::RecipeName;
@@ -34,6 +35,8 @@ pub struct Inside {
     pub local: SocketAddr,
     pub closing: CancellationToken,
     engine: Handle,
+    sessions: Arc<dyn Sessions>,
+    later: Arc<AtomicU64>,
     released: watch::Sender<bool>,
     client: ureq::Agent,
     server: Option<tokio::task::JoinHandle<()>>,
@@ -87,11 +90,12 @@ impl Policy for Pretended {
     }
 }
 
-struct Wall;
+/// The machine's time, and how many milliseconds later a test says it is.
+struct Wall(Arc<AtomicU64>);
 
 impl Clock for Wall {
     fn now(&self) -> Time {
-        Time(SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64)
+        Time(SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64 + self.0.load(Ordering::Relaxed))
     }
 }
 
@@ -106,7 +110,26 @@ fn team() -> Team {
     .unwrap()
 }
 
+/// Serves every door until `closing`, on a free port.
+async fn open(
+    engine: &Handle,
+    sessions: &Arc<dyn Sessions>,
+    closing: &CancellationToken,
+    patience: Duration,
+) -> (SocketAddr, tokio::task::JoinHandle<()>) {
+    let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap().patience(patience);
+    let local = listener.local();
+    let shared = Shared::new(engine.clone(), closing.clone());
+    let (mcp, telling) = Mcp::new(shared.clone(), sessions.clone());
+    tokio::spawn(telling);
+    let router = Door::new(shared).router(mcp.router());
+    (local, tokio::spawn(listener.serve(router, closing.clone(), Inside::GRACE)))
+}
+
 impl Inside {
+    /// How long open requests have at the end before they are cut.
+    pub const GRACE: Duration = Duration::from_secs(5);
+
     pub fn new() -> Inside {
         Inside::with_patience(crate::support::PATIENCE)
     }
@@ -116,13 +139,14 @@ impl Inside {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let state = TempDir::new().unwrap();
         let store = Store::open(&StateDir::take(state.path()).unwrap()).unwrap();
-        let (journal, sessions): (Arc<dyn Journal>, _) = (store.clone(), store);
+        let (journal, sessions): (Arc<dyn Journal>, Arc<dyn Sessions>) = (store.clone(), store);
+        let later = Arc::new(AtomicU64::new(0));
         let (orders, taken) = mpsc::channel(4_096);
         let ports = Ports {
             journal: journal.clone(),
             launchers: Arc::new(Pretended(orders.clone())),
             policy: Arc::new(Pretended(orders)),
-            clock: Arc::new(Wall),
+            clock: Arc::new(Wall(later.clone())),
         };
         let (released, release) = watch::channel(false);
         let (engine, actor) = build(Fleet::new(Limits::default()), ports);
@@ -134,19 +158,28 @@ impl Inside {
             while engine.fleet().team().is_none() {
                 tokio::task::yield_now().await;
             }
-            let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap().patience(patience);
-            let local = listener.local();
-            let shared = Shared::new(engine.clone(), closing.clone());
-            let (mcp, telling) = Mcp::new(shared.clone(), sessions);
-            tokio::spawn(telling);
-            let router = Door::new(shared).router(mcp.router());
-            let serve = listener.serve(router, closing.clone(), Duration::from_secs(5));
-            (local, tokio::spawn(serve))
+            open(&engine, &sessions, &closing, patience).await
         });
         let config =
             ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(crate::support::PATIENCE));
         let client = config.build().into();
-        Inside { local, closing, engine, released, client, server: Some(server), runtime: Some(runtime), _state: state }
+        let (server, runtime) = (Some(server), Some(runtime));
+        Inside { local, closing, engine, sessions, later, released, client, server, runtime, _state: state }
+    }
+
+    /// Shuts the doors and opens new ones, elsewhere and with nothing in memory, before the same engine and store.
+    pub fn reopen(&mut self) {
+        self.closing.cancel();
+        self.served();
+        self.closing = CancellationToken::new();
+        let opened = open(&self.engine, &self.sessions, &self.closing, crate::support::PATIENCE);
+        let (local, server) = self.runtime.as_ref().unwrap().block_on(opened);
+        (self.local, self.server) = (local, Some(server));
+    }
+
+    /// Makes it so much later.
+    pub fn later(&self, span: Duration) {
+        self.later.fetch_add(span.as_millis() as u64, Ordering::Relaxed);
     }
 
     /// Lets every turn end whose prompt says `hold`.

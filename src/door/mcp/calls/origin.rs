@@ -52,9 +52,17 @@ impl Request {
 
 /// Returns the key of a request of a session. Keys are shown to people; a session's id is not.
 pub(in super::super) fn request_key(session: &str, id: &RequestId) -> Key {
-    let digest = Sha256::digest(session);
-    let short: String = digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
-    Key::from(format!("mcp {short} {id}"))
+    let session = short(session);
+    // To a client the number 1 and the text "1" are two requests.
+    Key::from(match id {
+        RequestId::Number(number) => format!("mcp {session} {number}"),
+        RequestId::String(text) if text.len() <= LONGEST => format!("mcp {session} {text:?}"),
+        RequestId::String(text) => format!("mcp {session} long {}", short(text)),
+    })
+}
+
+fn short(text: &str) -> String {
+    Sha256::digest(text).iter().take(10).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the key of the same request if it did not wait.

@@ -1,0 +1,123 @@
+//! The charter's recipes as prompts, and telling clients that their lists have changed.
+
+use serde_json::{Value, json};
+
+use super::client::{Answer, Client};
+use super::{TEAM, house, house_at_a_port, local};
+
+fn names(client: &Client) -> Vec<String> {
+    let listed = client.ask("prompts/list", json!({}));
+    let prompts = listed["result"]["prompts"].as_array().unwrap_or_else(|| panic!("no prompts: {listed}"));
+    prompts.iter().map(|prompt| prompt["name"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn a_recipe_is_a_prompt_with_its_jobs_fields_as_arguments() {
+    let daemon = house().start();
+    for client in [Client::new(local(&daemon)), Client::stateless(local(&daemon))] {
+        let listed = client.ask("prompts/list", json!({}))["result"]["prompts"].clone();
+        let prompt = &listed[0];
+        assert_eq!((&prompt["name"], &prompt["description"]), (&json!("shout"), &json!("Says a word in capitals.")));
+        let arguments = prompt["arguments"].as_array().unwrap().iter();
+        let arguments: Vec<_> = arguments.map(|one| (one["name"].as_str().unwrap(), one["required"].clone())).collect();
+        assert!(arguments.contains(&("word", json!(true))), "{prompt}");
+        assert!(arguments.contains(&("times", json!(false))), "{prompt}");
+
+        let given = json!({ "name": "shout", "arguments": { "word": "hello", "times": "3" } });
+        let got = client.ask("prompts/get", given);
+        let message = &got["result"]["messages"][0];
+        let text = message["content"]["text"].as_str().unwrap_or_else(|| panic!("{got}"));
+        assert_eq!(message["role"], "user");
+        assert!(text.contains(r#"{"word":"hello","times":3}"#) && text.contains("fleet_run"), "{text}");
+        let got = client.ask("prompts/get", json!({ "name": "shout" }));
+        assert!(
+            got["result"]["messages"][0]["content"]["text"].as_str().unwrap().contains("still needs word"),
+            "{got}"
+        );
+    }
+}
+
+#[test]
+fn a_wrong_prompt_or_argument_is_refused_by_name() {
+    let daemon = house().start();
+    let client = Client::new(local(&daemon));
+    for (params, wanted) in [
+        (json!({ "name": "shuot" }), "there is no prompt 'shuot'"),
+        (json!({ "name": "shuot" }), "did you mean 'shout'?"),
+        (json!({ "name": "shout", "arguments": { "wrod": "x" } }), "there is no argument 'wrod'"),
+        (json!({ "name": "shout", "arguments": { "wrod": "x" } }), "did you mean 'word'?"),
+    ] {
+        let error = &client.ask("prompts/get", params.clone())["error"];
+        assert_eq!(error["code"], -32602, "{params}: {error}");
+        assert!(error["message"].as_str().unwrap().contains(wanted), "{params}: {error}");
+    }
+}
+
+#[test]
+fn who_may_run_nothing_has_no_prompts() {
+    let daemon = house().start();
+    let leader = Client::other(local(&daemon));
+    let second = Client::new(local(&daemon));
+    assert_eq!((names(&leader).len(), names(&second).len()), (1, 1), "the seat is free");
+    leader.good("fleet_list", json!({}));
+    assert_eq!((names(&leader).len(), names(&second).len()), (1, 0));
+    let error = &second.ask("prompts/get", json!({ "name": "shout" }))["error"];
+    assert_eq!(error["code"], -32602, "{error}");
+}
+
+/// The team with one recipe more.
+fn whispering() -> String {
+    format!("{TEAM}\nfleet.recipe(\"whisper\", {{}}, function() end)\n")
+}
+
+/// Reads on until both lists were said to have changed.
+fn both_changed(listening: &mut Answer) {
+    let mut changed = std::collections::BTreeSet::new();
+    while changed.len() < 2 {
+        let said = listening.message().expect("the stream goes on").message;
+        changed.extend(said["method"].as_str().filter(|method| method.ends_with("list_changed")).map(String::from));
+    }
+    assert!(changed.contains("notifications/tools/list_changed"), "{changed:?}");
+    assert!(changed.contains("notifications/prompts/list_changed"), "{changed:?}");
+}
+
+#[test]
+fn who_listens_is_told_when_the_charter_or_the_seat_changes() {
+    let house = house();
+    let daemon = house.start();
+    let client = Client::new(local(&daemon));
+    let mut listening = client.listen(None);
+    both_changed(&mut listening);
+    let stateless = Client::stateless(local(&daemon));
+    let wanted: Value = json!({ "notifications": { "toolsListChanged": true, "promptsListChanged": true } });
+    let mut subscribed = stateless.start("subscriptions/listen", wanted).fine();
+    subscribed.message().unwrap();
+
+    house.write("team.lua", &whispering());
+    assert_eq!(daemon.post("/v1/charter/reload", &json!({})).0, 200);
+    both_changed(&mut listening);
+    both_changed(&mut subscribed);
+    assert_eq!(names(&client), ["shout", "whisper"]);
+
+    let leader = Client::other(local(&daemon));
+    leader.good("fleet_list", json!({}));
+    both_changed(&mut listening);
+    both_changed(&mut subscribed);
+    assert_eq!(client.menu(), ["fleet_whoami"]);
+    drop(leader);
+    both_changed(&mut listening);
+    assert_eq!(client.menu().len(), 15);
+}
+
+#[test]
+fn who_listens_again_looks_anew_at_what_changed_while_the_daemon_was_away() {
+    let house = house_at_a_port();
+    let daemon = house.start();
+    let client = Client::new(local(&daemon));
+    both_changed(&mut client.listen(None));
+    daemon.kill();
+    house.write("team.lua", &whispering());
+    let _daemon = house.start();
+    both_changed(&mut client.listen(None));
+    assert_eq!(names(&client), ["shout", "whisper"]);
+}
