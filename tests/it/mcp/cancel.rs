@@ -1,4 +1,5 @@
 //! Who does not wait any more ends its wait and nothing else; a turn is ended by who says so.
+//! Whatever else ends a wait, its bound and the daemon's end, is in `waits`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
 //! What makes a repeated call the same call, and what does not.
+//! That a key outlives the daemon is in `restarts`.
 
 use serde_json::{Value, json};
 
