@@ -8,6 +8,9 @@ use std::time::Duration;
 use rmcp::model::{CustomNotification, ProgressNotificationParam, ServerJsonRpcMessage, ServerNotification};
 use rmcp::service::RequestContext;
 use rmcp::{Peer, RoleServer};
+use serde_json::json;
+
+use super::admit;
 
 /// How often a waiting client is told that it waits.
 pub(super) const BEAT: Duration = Duration::from_secs(15);
@@ -23,6 +26,8 @@ pub(super) async fn waiting<T>(
     what: impl Future<Output = T>,
 ) -> Option<T> {
     let token = cx.meta.get_progress_token();
+    let parts = cx.extensions.get::<axum::http::request::Parts>();
+    let in_session = parts.is_some_and(|parts| admit::session_of(&parts.headers).is_some());
     let mut what = std::pin::pin!(what);
     let mut clock = tokio::time::interval(BEAT);
     let mut n = 0.0;
@@ -38,6 +43,9 @@ pub(super) async fn waiting<T>(
                         let progress = ProgressNotificationParam::new(token, n).with_message(why());
                         tell(&cx.peer, ServerNotification::ProgressNotification(rmcp::model::Notification::new(progress)))
                     }
+                    // In a session such a notice would not travel with the call, but to whoever listens; there the
+                    // library itself sends something at once.
+                    None if in_session => continue,
                     None => tell(&cx.peer, silent()),
                 };
                 told.await;
@@ -53,7 +61,7 @@ async fn tell(peer: &Peer<RoleServer>, what: ServerNotification) {
 
 /// A notification that means nothing, for clients that asked for no progress: they pass over what they do not know.
 fn silent() -> ServerNotification {
-    ServerNotification::CustomNotification(CustomNotification::new("notifications/fleet/waiting", None))
+    ServerNotification::CustomNotification(CustomNotification::new("notifications/fleet/waiting", Some(json!({}))))
 }
 
 /// The same as a whole message.

@@ -1,9 +1,11 @@
 //! The library's sessions, with event ids that name the boot and the request: a stream that a restart cut is finished
 //! by the next daemon, and an id of an earlier boot never meets a stream of this one.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -33,6 +35,9 @@ type Events = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     boot: String,
+    /// Which stay in memory each session is at: the library numbers its streams anew with each.
+    stays: RwLock<HashMap<SessionId, u64>>,
+    next: AtomicU64,
     door: Mcp,
 }
 
@@ -43,7 +48,7 @@ impl Sessions {
         inner.session_config.sse_retry = Some(RETRY);
         // Two boots never share a name, also where the clock stands still.
         let boot = format!("{:x}-{:x}", door.engine.now().0, RandomState::new().hash_one(std::process::id()));
-        Sessions { inner, boot, door }
+        Sessions { inner, boot, stays: RwLock::default(), next: AtomicU64::new(0), door }
     }
 
     /// Ends a session in memory whose client has to begin anew.
@@ -52,11 +57,28 @@ impl Sessions {
         let _ = self.inner.close_session(&id.into()).await;
     }
 
-    fn tagged(&self, request: String, events: impl Stream<Item = ServerSseMessage> + Send + 'static) -> Events {
-        let boot = self.boot.clone();
+    /// Notes that a session begins a stay in memory.
+    fn arrived(&self, id: &SessionId) {
+        let stay = self.next.fetch_add(1, Ordering::Relaxed);
+        self.stays.write().expect("nobody panics while holding it").insert(id.clone(), stay);
+    }
+
+    /// Returns what the ids of a session's events begin with, in this stay of this boot and in no other.
+    fn era(&self, id: &SessionId) -> String {
+        let stays = self.stays.read().expect("nobody panics while holding it");
+        format!("{}-{}", self.boot, stays.get(id).copied().unwrap_or_default())
+    }
+
+    fn tagged(
+        &self,
+        session: &SessionId,
+        request: String,
+        events: impl Stream<Item = ServerSseMessage> + Send + 'static,
+    ) -> Events {
+        let era = self.era(session);
         let own = request.is_empty();
         let events = events.map(move |mut event| {
-            event.event_id = event.event_id.map(|id| format!("{boot}.{request}.{id}"));
+            event.event_id = event.event_id.map(|id| format!("{era}.{request}.{id}"));
             event
         });
         match own {
@@ -101,7 +123,9 @@ impl SessionManager for Sessions {
     type Transport = WorkerTransport<LocalSessionWorker>;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        self.inner.create_session().await
+        let created = self.inner.create_session().await?;
+        self.arrived(&created.0);
+        Ok(created)
     }
 
     async fn initialize_session(
@@ -118,6 +142,7 @@ impl SessionManager for Sessions {
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         self.door.kept.rest(id);
+        self.stays.write().expect("nobody panics while holding it").remove(id);
         self.inner.close_session(id).await
     }
 
@@ -130,7 +155,7 @@ impl SessionManager for Sessions {
             ClientJsonRpcMessage::Request(request) => spelled(&request.id),
             _ => String::new(),
         };
-        Ok(self.tagged(request, self.inner.create_stream(id, message).await?))
+        Ok(self.tagged(id, request, self.inner.create_stream(id, message).await?))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
@@ -141,7 +166,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(self.tagged(String::new(), self.inner.create_standalone_stream(id).await?))
+        Ok(self.tagged(id, String::new(), self.inner.create_standalone_stream(id).await?))
     }
 
     async fn resume(
@@ -150,23 +175,27 @@ impl SessionManager for Sessions {
         last: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let mut parts = last.splitn(3, '.');
-        let (boot, request, event) = (parts.next(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let ours = boot == Some(&self.boot);
+        let (era, request, event) = (parts.next(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let ours = era.map(String::from) == Some(self.era(id));
         match (read(request), ours) {
             (Some(number), true) => match self.inner.resume(id, event.to_string()).await {
-                Ok(events) => Ok(self.tagged(request.to_string(), events)),
+                Ok(events) => Ok(self.tagged(id, request.to_string(), events)),
                 // Answered while nobody read: the library forgets that at once.
                 Err(_) => Ok(self.finish(id, number)),
             },
             (Some(number), false) => Ok(self.finish(id, number)),
-            (None, true) => Ok(self.tagged(String::new(), self.inner.resume(id, event.to_string()).await?)),
+            (None, true) => Ok(self.tagged(id, String::new(), self.inner.resume(id, event.to_string()).await?)),
             // A stream for what the server says by itself is begun anew: what was to be said then is true no more.
-            (None, false) => Ok(self.tagged(String::new(), self.inner.create_standalone_stream(id).await?)),
+            (None, false) => Ok(self.tagged(id, String::new(), self.inner.create_standalone_stream(id).await?)),
         }
     }
 
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
-        self.inner.restore_session(id).await
+        let outcome = self.inner.restore_session(id.clone()).await?;
+        if let RestoreOutcome::Restored(_) = outcome {
+            self.arrived(&id);
+        }
+        Ok(outcome)
     }
 }
 

@@ -1,5 +1,5 @@
 //! Who does not wait any more ends its wait and nothing else; a turn is ended by who says so.
-//! What a call began goes on whatever becomes of the call; that is looked at from another request.
+//! Whatever else ends a wait, its bound and the daemon's end, is in `waits`.
 
 use serde_json::{Value, json};
 

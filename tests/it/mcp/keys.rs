@@ -1,5 +1,5 @@
 //! What makes a repeated call the same call, and what does not.
-//! A key is its sender's: nobody else finds anything by it.
+//! That a key outlives the daemon is in `restarts`.
 
 use serde_json::{Value, json};
 

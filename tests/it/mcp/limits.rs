@@ -1,4 +1,5 @@
 //! What clients need to hear of the server, how large things may be, and the answers that would lead a client astray.
+//! Wrong calls within the bounds are in `refusals`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
 //! Each is shown what it may call, and told so when it calls something else.
+//! Who becomes the leader is in `seat`.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
 //! The charter's recipes as prompts, and telling clients that their lists have changed.
+//! What a recipe does is the charter's, and tested there.
 
 use serde_json::{Value, json};
 

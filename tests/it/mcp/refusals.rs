@@ -1,4 +1,5 @@
 //! What is wrong with a call is said by name, with what would be right; and every answer fits what the tool promises.
+//! What is refused for who calls it is in `menus`.
 
 use std::collections::BTreeMap;
 

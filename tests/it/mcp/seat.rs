@@ -1,4 +1,5 @@
 //! Who becomes the leader, and what makes room for the next one.
+//! The rules of the seat by themselves are in `fleet_seat`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
 //! A session belongs to whoever opened it, outlives its connections, and ends when its client says so.
+//! What a killed daemon does to them is in `restarts`.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! A call that waits says so at once and again, and says how the wait ended: with the reply, or why not yet.
+//! Waits that a client gives up are in `cancel`.
 
 use serde_json::{Value, json};
 
@@ -37,9 +38,27 @@ fn without_a_token_something_harmless_comes_at_once() {
     let mut second = stateless.start_call("fleet_send", hold(), json!({}));
     let event = second.event().unwrap().message;
     assert_eq!(event["method"], "notifications/fleet/waiting", "{event}");
+    assert!(event["params"].is_object(), "some clients take no null there: {event}");
     door.release();
     assert_eq!(first.called().good()["text"], "HOLD IT");
     assert_eq!(second.called().good()["text"], "HOLD IT");
+}
+
+#[test]
+fn nobody_who_listens_is_told_of_calls_that_wait() {
+    let door = Inside::new();
+    let client = Client::new(door.local);
+    let mut listening = client.listen(None);
+    let mut answer = client.start_call("fleet_send", hold(), json!({}));
+    door.until_open(1);
+    // It is under way beyond any first notice: another call of the session was answered.
+    client.good("fleet_poll", json!({ "wait": "50ms" }));
+    door.release();
+    answer.called().good();
+    client.end();
+    while let Some(said) = listening.message() {
+        assert!(said.message["method"].as_str().unwrap().ends_with("list_changed"), "{said:?}");
+    }
 }
 
 #[test]
@@ -94,6 +113,19 @@ fn a_poll_waits_for_what_comes() {
     let message = &mail["messages"][0]["message"];
     assert_eq!(client.good("fleet_ack", json!({ "messages": [message] }))["acked"], json!([message]));
     assert_eq!(client.good("fleet_poll", json!({}))["messages"], json!([]));
+}
+
+#[test]
+fn a_daemon_that_is_asked_to_end_answers_who_waits_and_ends() {
+    let daemon = house().start();
+    let client = Client::new(local(&daemon));
+    let _listening = client.listen(None);
+    let mut polling = client.start_call("fleet_poll", json!({ "wait": "50s" }), json!({ "progressToken": 1 }));
+    polling.message().unwrap();
+    let begun = std::time::Instant::now();
+    assert_eq!(daemon.terminate(), Some(0));
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30), "it did not wait for the poll");
+    assert_eq!(polling.called().good()["messages"], json!([]));
 }
 
 #[test]
