@@ -22,6 +22,7 @@ mod fleet_stage;
 mod kill;
 mod live;
 mod mcp;
+mod mcp_hostile;
 mod pane_exec;
 mod store;
 mod store_crash;

@@ -1,4 +1,5 @@
-//! Before the library sees a request: who sends it, and whether the session that it names is theirs.
+//! Before the library sees a request: who sends it, whether the session that it names is theirs, and that its body
+//! has come whole.
 //!
 //! A session's id is no proof of anything: to everybody but its opener it is as unknown as one that never was. What a
 //! caller may do with a tool is looked at where the tool is called.
@@ -42,12 +43,16 @@ pub(super) struct Gate {
 pub(super) async fn admit(
     State(gate): State<Gate>,
     ConnectInfo(conn): ConnectInfo<Conn>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
-    if let Err(refused) = intake::check_size(&mut request).await {
-        return refused.into_response();
-    }
+    // To the library a body that breaks off is a fault of the server's, one that never comes is waited for, and one
+    // that is too large is not read, so that its sender never reads the answer.
+    let (parts, body) = request.into_parts();
+    let mut request = match intake::whole(body).await {
+        Ok(body) => Request::from_parts(parts, body.into()),
+        Err(refused) => return refused.into_response(),
+    };
     let identity = sender(&conn, request.headers(), &gate.door.engine).await;
     if request.headers().contains_key(SESSION) {
         // One that is no text was never given to anybody.
