@@ -67,8 +67,14 @@ pub(super) async fn admit(
             }
         }
     }
+    let ends = request.method() == Method::DELETE;
     request.extensions_mut().insert(identity.clone());
-    SENDER.scope(identity, next.run(request)).await
+    let mut answer = SENDER.scope(identity, next.run(request)).await;
+    if ends && answer.status() == StatusCode::ACCEPTED {
+        // It has ended, and is not only going to; some clients take 202 for a failure.
+        *answer.status_mut() = StatusCode::NO_CONTENT;
+    }
+    answer
 }
 
 /// Returns who sends a request. A worker may speak before the fleet has heard that it runs: while one is on its way, a
