@@ -50,12 +50,7 @@ impl<S: Sync, T: DeserializeOwned + Subject> FromRequest<S> for Json<T> {
         let noted = request.extensions().get::<Noted>().cloned();
         check_content_type(request.headers())?;
         check_query(request.uri())?;
-        let read = tokio::time::timeout(PATIENCE, bytes(request.into_body()));
-        let bytes = read.await.map_err(|_| {
-            let text = format!("the body did not arrive within {} s", PATIENCE.as_secs());
-            Refused::with_status(StatusCode::REQUEST_TIMEOUT, Refusal::invalid(text))
-        })??;
-        let read: T = parse(&bytes)?;
+        let read: T = parse(&whole(request.into_body()).await?)?;
         if let Some(noted) = noted {
             noted.add(read.subject());
         }
@@ -109,23 +104,12 @@ pub fn arguments<T: DeserializeOwned>(arguments: serde_json::Value) -> Result<T,
     })
 }
 
-/// Refuses a body that says of itself that it is larger than any may be, once it was sent: its sender then reads the
-/// answer. For doors whose bodies somebody else reads.
-pub async fn check_size(request: &mut Request) -> Result<(), Refused> {
-    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    if length.is_none_or(|length: u64| length <= MOST as u64) {
-        return Ok(());
-    }
-    // What does not come in time is not waited for: its sender has its answer all the same.
-    match tokio::time::timeout(PATIENCE, bytes(std::mem::take(request.body_mut()))).await {
-        Ok(Err(refused)) => Err(refused),
-        Ok(Ok(_)) | Err(_) => Err(too_large()),
-    }
-}
-
-fn too_large() -> Refused {
-    let text = format!("the body is larger than {} MiB", MOST >> 20);
-    Refusal::new(RefusalKind::TooLarge, text).hint("a prompt may have 1 MiB").into()
+/// Reads a body to its end, within the limits on size and time.
+pub async fn whole(body: Body) -> Result<Bytes, Refused> {
+    tokio::time::timeout(PATIENCE, bytes(body)).await.unwrap_or_else(|_| {
+        let text = format!("the body did not arrive within {} s", PATIENCE.as_secs());
+        Err(Refused::with_status(StatusCode::REQUEST_TIMEOUT, Refusal::invalid(text)))
+    })
 }
 
 async fn bytes(mut body: Body) -> Result<Bytes, Refused> {
@@ -145,7 +129,9 @@ async fn bytes(mut body: Body) -> Result<Bytes, Refused> {
         }
     }
     if size > MOST {
-        return Err(too_large());
+        let text = format!("the body is larger than {} MiB", MOST >> 20);
+        let refusal = Refusal::new(RefusalKind::TooLarge, text);
+        return Err(refusal.hint("a prompt may have 1 MiB").into());
     }
     Ok(all.into())
 }

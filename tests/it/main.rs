@@ -24,6 +24,7 @@ mod fleet_stage;
 mod kill;
 mod live;
 mod mcp;
+mod mcp_hostile;
 mod pane_exec;
 mod secrets;
 mod store;

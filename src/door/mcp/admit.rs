@@ -1,4 +1,5 @@
-//! Before the library sees a request: who sends it, and whether the session that it names is theirs.
+//! Before the library sees a request: who sends it, whether the session that it names is theirs, and that its body
+//! has come whole.
 //!
 //! A session's id is no proof of anything: to everybody but its opener it is as unknown as one that never was. What a
 //! caller may do with a tool is looked at where the tool is called.
@@ -15,6 +16,7 @@ use super::super::intake;
 use super::Mcp;
 use super::kept::Standing;
 use super::sessions::Sessions;
+
 /// The header that names a session.
 pub(super) const SESSION: &str = "mcp-session-id";
 
@@ -34,12 +36,16 @@ pub(super) struct Gate {
 pub(super) async fn admit(
     State(gate): State<Gate>,
     ConnectInfo(conn): ConnectInfo<Conn>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
-    if let Err(refused) = intake::check_size(&mut request).await {
-        return refused.into_response();
-    }
+    // To the library a body that breaks off is a fault of the server's, one that never comes is waited for, and one
+    // that is too large is not read, so that its sender never reads the answer.
+    let (parts, body) = request.into_parts();
+    let mut request = match intake::whole(body).await {
+        Ok(body) => Request::from_parts(parts, body.into()),
+        Err(refused) => return refused.into_response(),
+    };
     let session = session_of(request.headers());
     let identity = gate.door.shared.identity(&conn, request.headers(), session).await;
     if request.headers().contains_key(SESSION) {
@@ -55,8 +61,14 @@ pub(super) async fn admit(
             }
         }
     }
+    let ends = request.method() == Method::DELETE;
     request.extensions_mut().insert(identity.clone());
-    SENDER.scope(identity, next.run(request)).await
+    let mut answer = SENDER.scope(identity, next.run(request)).await;
+    if ends && answer.status() == StatusCode::ACCEPTED {
+        // It has ended, and is not only going to; some clients take 202 for a failure.
+        *answer.status_mut() = StatusCode::NO_CONTENT;
+    }
+    answer
 }
 
 /// Returns the session that a request names.
