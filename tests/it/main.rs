@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is, its helpers included")]
 
 mod audit;
+mod callers;
 mod charter;
 mod cli;
 mod demo;
@@ -24,7 +25,9 @@ mod fleet_stage;
 mod kill;
 mod live;
 mod pane_exec;
+mod rules;
 mod secrets;
+mod security;
 mod store;
 mod store_crash;
 mod store_full;
