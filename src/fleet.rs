@@ -11,6 +11,7 @@ mod checks;
 mod dispatch;
 pub mod envelope;
 pub mod events;
+pub mod grants;
 pub mod ids;
 pub mod input;
 mod keys;

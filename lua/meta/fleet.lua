@@ -65,6 +65,7 @@
 ---@field env? table<string, string> Variables that are added to the worker's small environment.
 ---@field timeout? string|number From the start of the process to its exit, such as `"30s"`.
 ---@field idle_ttl? string|number How long an idle worker that started by itself stays.
+---@field grants? string[] What its workers may do inside their turn beside printing: `"reply"` (give the reply by a call), `"ask"` (ask whoever sent it). Both if absent; a list narrows, `{}` grants nothing.
 
 ---@class fleet.Role
 ---@field about? string What it is for, for people.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::describe::{self, Field};
 use super::schema;
+use crate::fleet::grants::{Grant, Grants};
 use crate::fleet::ids::{ProfileName, RecipeName, RoleName};
 use crate::fleet::refusal::nearest;
 use crate::fleet::team::{Address, Profile, RecipeSpec, Role};
@@ -211,7 +212,22 @@ pub(super) fn profile(name: &str, value: &Value) -> Result<Profile, Wrong> {
         env,
         timeout: fields.span("timeout")?,
         idle_ttl: fields.span("idle_ttl")?,
+        grants: grants(&fields)?,
     })
+}
+
+fn grants(fields: &Fields) -> Result<Grants, Wrong> {
+    let Some(words) = fields.texts("grants")? else { return Ok(Grants::default()) };
+    let valid = Grant::ALL.map(Grant::word);
+    let known = |word: &String| match Grant::ALL.into_iter().find(|grant| grant.word() == word) {
+        Some(grant) => Ok(grant),
+        None => {
+            let near = nearest(word, valid.iter().copied()).map(|near| format!("did you mean '{near}'? "));
+            let near = near.unwrap_or_default();
+            fields.refuse("grants", format!("there is no grant '{word}'; {near}valid: {}", valid.join(", ")))
+        }
+    };
+    words.iter().map(known).collect()
 }
 
 /// Reads the spec of a role.

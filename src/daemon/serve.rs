@@ -161,7 +161,8 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let shared = door::shared::Shared::new(handle.clone(), stop.clone()).auth(settings.auth).audit(audit.doors());
     let (mcp, telling) = door::mcp::Mcp::new(shared.clone(), store.clone());
     tasks.spawn("mcp-changes", telling);
-    let router = door::rest::Door::new(shared).router(mcp.router());
+    let others = mcp.router().merge(door::hook::router(shared.clone()));
+    let router = door::rest::Door::new(shared).router(others);
     tasks.spawn("doors", listener.serve(router, stop.clone(), GRACE));
     let status = handle.policy().status();
     opened(&Opened { listen, charter: status, degraded: handle.degraded(), adopted, resumed });

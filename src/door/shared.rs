@@ -74,11 +74,14 @@ impl Shared {
         Begun::new(self.audit.clone(), self.engine.clone(), identity.who.clone(), door, verb)
     }
 
-    /// Returns what the rules say of a request; a refusal is written down and tells how to be somebody.
+    /// Returns what the rules, and for a worker its grants, say of a request; a refusal is written down and tells how to be somebody.
     pub fn judged(&self, identity: &Identity, door: Door, verb: Verb, begun: &mut Begun) -> Result<Verdict, Refusal> {
-        rules::check_at(&identity.caller, verb, door).map_err(|refusal| {
+        let (fleet, caller) = (self.engine.fleet(), &identity.caller);
+        let verdict = rules::check_with(caller, verb, door, |verb| fleet.is_granted(caller, verb));
+        let granted = verdict.and_then(|verdict| fleet.check_grant(caller, verb).map(|()| verdict));
+        granted.map_err(|refusal| {
             begun.denied(refusal.kind);
-            match auth::lacks_token(&identity.caller) {
+            match auth::lacks_token(caller) {
                 true => refusal.hint(auth::HOW),
                 false => refusal,
             }

@@ -57,13 +57,13 @@ impl Whoami {
         let seat = engine.view_seat();
         let worker = name.as_ref().and_then(|name| fleet.worker(name));
         let allowed = |verb: &Verb| match rules::allowed(kind, *verb, door) {
-            Verdict::Yes => true,
+            Verdict::Yes => fleet.is_granted(caller, *verb),
             Verdict::WithSeat => !seat.taken,
             Verdict::No => false,
         };
         Whoami {
             caller: kind,
-            says: says(caller, door, &seat),
+            says: says(caller, door, &seat, |verb| fleet.is_granted(caller, verb)),
             role: worker.map(|worker| worker.role.clone()),
             profile: worker.map(|worker| worker.profile.name.clone()),
             turn: worker.and_then(|worker| worker.turn),
@@ -77,7 +77,7 @@ impl Whoami {
     }
 }
 
-fn says(caller: &Caller, door: Door, seat: &SeatView) -> String {
+fn says(caller: &Caller, door: Door, seat: &SeatView, has: impl Fn(Verb) -> bool) -> String {
     match (caller, door, &seat.by) {
         (Caller::Leader, ..) => "you are the leader: you sit in the seat".into(),
         (Caller::Operator, Door::Mcp, Some(by)) => {
@@ -89,7 +89,15 @@ fn says(caller: &Caller, door: Door, seat: &SeatView) -> String {
             "the seat is free: your first call of a leader's tool makes you the leader".into()
         }
         (Caller::Operator, ..) => "you are the operator: this machine's user, in no worker's tree".into(),
-        (Caller::Worker { name, .. }, ..) => format!("you are inside worker {name}: you may reply and ask in its turn"),
+        (Caller::Worker { name, .. }, ..) => {
+            let may = match (has(Verb::Reply), has(Verb::Ask)) {
+                (true, true) => "you may reply and ask in its turn",
+                (true, false) => "you may reply to its turn",
+                (false, true) => "you may ask in its turn",
+                (false, false) => "what it prints is all that it may say",
+            };
+            format!("you are inside worker {name}: {may}")
+        }
         (Caller::Anonymous { why }, ..) => format!("you were not recognised: {why}"),
     }
 }

@@ -42,7 +42,8 @@ impl Call {
 
 impl Fleet {
     pub(super) fn call(&mut self, cx: &mut Cx, ticket: Ticket, caller: &Caller, call: Call) {
-        if let Err(refusal) = rules::check(caller, call.verb()) {
+        let verb = call.verb();
+        if let Err(refusal) = rules::check(caller, verb).and_then(|()| self.check_grant(caller, verb)) {
             return cx.answer(ticket, Err(refusal));
         }
         let answer = match (call, caller) {

@@ -53,7 +53,9 @@ impl Fleet {
                     true => format!("turn {id} has ended already"),
                     false => format!("worker {name} has no turn {id} under way"),
                 };
-                let refusal = Refusal::new(RefusalKind::Conflict, why);
+                let is_others = self.turns.get(&id).is_some_and(|turn| turn.worker.as_ref() != Some(name));
+                let kind = if is_others { RefusalKind::NotAllowed } else { RefusalKind::Conflict };
+                let refusal = Refusal::new(kind, why);
                 Err(match has {
                     Some(turn) => refusal.hint(format!("it has {}; leave 'turn' out to mean that", turn.id)),
                     None => refusal.hint("it has none at all"),

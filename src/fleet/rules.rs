@@ -216,8 +216,13 @@ pub fn check(caller: &Caller, verb: Verb) -> Result<(), Refusal> {
 
 /// Refuses what the caller may not do through this door, naming what it may.
 pub fn check_at(caller: &Caller, verb: Verb, door: Door) -> Result<Verdict, Refusal> {
+    check_with(caller, verb, door, |_| true)
+}
+
+/// As [`check_at`], for a caller that has only some verbs: others are not named to it.
+pub fn check_with(caller: &Caller, verb: Verb, door: Door, has: impl Fn(Verb) -> bool) -> Result<Verdict, Refusal> {
     match allowed(caller.kind(), verb, door) {
-        Verdict::No => Err(may_not(caller, verb, menu(caller.kind(), door))),
+        Verdict::No => Err(may_not(caller, verb, menu(caller.kind(), door).filter(|verb| has(*verb)))),
         verdict => Ok(verdict),
     }
 }

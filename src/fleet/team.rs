@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::grants::Grants;
 use super::ids::{ProfileName, RecipeName, RoleName};
 use super::time::{Span, Time};
 
@@ -64,6 +65,9 @@ pub struct Profile {
     /// How long an idle worker that started by itself stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ttl: Option<Span>,
+    /// What its workers may do inside their turn beside printing.
+    #[serde(default, skip_serializing_if = "Grants::is_everything")]
+    pub grants: Grants,
 }
 
 impl Profile {

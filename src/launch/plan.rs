@@ -115,6 +115,7 @@ mod tests {
             env: BTreeMap::from([("PATH".into(), "/evil".into())]),
             timeout: Some(Span::seconds(30)),
             idle_ttl: None,
+            grants: Default::default(),
         }
     }
 

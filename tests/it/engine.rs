@@ -163,6 +163,7 @@ async fn bench() -> Bench {
         env: BTreeMap::new(),
         timeout: None,
         idle_ttl: None,
+        grants: Default::default(),
     };
     let role = Role { name: "w".into(), about: None, profiles: vec!["p".into()], max_busy: 1, max_waiting: 10 };
     let team = Team {

@@ -170,6 +170,7 @@ impl House {
             env: BTreeMap::from([("PLACE".into(), self.place.path().to_string_lossy().into_owned())]),
             timeout: None,
             idle_ttl: None,
+            grants: Default::default(),
         };
         Worker {
             name: "w-1".into(),

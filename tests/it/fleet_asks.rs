@@ -127,7 +127,7 @@ fn nobody_asks_in_a_turn_of_another() {
     stage.send("w");
     let other = stage.send("w");
     let ask = asks(&mut stage, other, "a?");
-    assert_eq!(kind(stage.told(ask).expect("told")), RefusalKind::Conflict);
+    assert_eq!(kind(stage.told(ask).expect("told")), RefusalKind::NotAllowed);
     let ask = Call::Ask { turn: Some(other), text: "a?".into(), until: stage.now, request: None };
     assert_eq!(kind(stage.leader(ask)), RefusalKind::NotAllowed);
     let anonymous = Caller::Anonymous { why: "peer of another uid".to_string() };

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is, its helpers included")]
 
 mod audit;
+mod callers;
 mod charter;
 mod cli;
 mod demo;
@@ -26,7 +27,9 @@ mod live;
 mod mcp;
 mod mcp_hostile;
 mod pane_exec;
+mod rules;
 mod secrets;
+mod security;
 mod store;
 mod store_crash;
 mod store_full;

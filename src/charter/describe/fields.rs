@@ -20,6 +20,11 @@ pub(in crate::charter) const PROFILE: &[Field] = &[
     field("env", "table<string, string>?", "Variables that are added to the worker's small environment."),
     field("timeout", "string|number|nil", "From the start of the process to its exit, such as `\"30s\"`."),
     field("idle_ttl", "string|number|nil", "How long an idle worker that started by itself stays."),
+    field(
+        "grants",
+        "string[]?",
+        "What its workers may do inside their turn beside printing: `\"reply\"` (give the reply by a call), `\"ask\"` (ask whoever sent it). Both if absent; a list narrows, `{}` grants nothing.",
+    ),
 ];
 
 /// Fields of `fleet.role`.

@@ -56,7 +56,7 @@ pub(super) async fn call(
 ) -> CallToolResult {
     let name = call.name.clone();
     let arguments = Value::Object(call.arguments.unwrap_or_default());
-    let entry = match known(table, &name, &request.identity.caller) {
+    let entry = match known(door, table, &name, &request.identity.caller) {
         Ok(entry) => entry,
         Err(refusal) => return refused(refusal),
     };
@@ -118,9 +118,11 @@ pub(super) async fn resumed(door: &Mcp, sender: Option<Identity>, request: Key) 
 }
 
 /// Returns the tool of this name, if this caller may know of it.
-fn known<'t>(table: &'t [Entry], name: &str, caller: &Caller) -> Result<&'t Entry, Refusal> {
+fn known<'t>(door: &Mcp, table: &'t [Entry], name: &str, caller: &Caller) -> Result<&'t Entry, Refusal> {
     table.iter().find(|entry| entry.tool.name == name).ok_or_else(|| {
+        let fleet = door.engine.fleet();
         let menu = table.iter().filter(|entry| entry.is_for(caller, true));
+        let menu = menu.filter(|entry| fleet.is_granted(caller, entry.verb_of(caller)));
         Refusal::unknown("tool", name, menu.map(|entry| &*entry.tool.name))
     })
 }

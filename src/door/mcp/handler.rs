@@ -51,8 +51,10 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let identity = identity_of(&cx)?;
-        let free = self.door.engine.fleet().seat().is_none();
+        let fleet = self.door.engine.fleet();
+        let free = fleet.seat().is_none();
         let menu = self.table.iter().filter(|entry| entry.is_for(&identity.caller, free));
+        let menu = menu.filter(|entry| fleet.is_granted(&identity.caller, entry.verb_of(&identity.caller)));
         Ok(ListToolsResult::with_all_items(menu.map(|entry| entry.tool.clone()).collect()))
     }
 

@@ -76,7 +76,8 @@ pub(super) fn verb_of(verb: Verb, caller: &Caller) -> Verb {
 
 /// Returns a path as the metrics name it: all that are not ours are one.
 pub(super) fn label(path: &str) -> &'static str {
-    PATHS.iter().find(|p| p.fits(path)).map_or(if path == "/mcp" { "/mcp" } else { "other" }, |p| p.path)
+    let others = ["/mcp", "/hook"].into_iter().find(|other| *other == path).unwrap_or("other");
+    PATHS.iter().find(|p| p.fits(path)).map_or(others, |p| p.path)
 }
 
 /// Returns the id of a turn or run in a path, if it has one of the right form.

@@ -251,6 +251,10 @@ impl Watch {
 
     async fn report_vanished(&self, started: Started) {
         let root = started.process;
+        if started.is_this_boot() && root != ProcessId::NOBODY && !self.stop.is_cancelled() {
+            // What had left its tree and emptied its environment is not found any more, and passes for the operator's.
+            tracing::warn!(worker = %self.worker.name, turn = %self.turn, pid = root.pid, "a worker's pane-exec was killed, and not by fleetd");
+        }
         let left = match started.is_this_boot() {
             true => self.with_dir(move |_| ending::kill(root)).await,
             false => Vec::new(),

@@ -1,0 +1,60 @@
+//! `docs/security.md` against the program: its table is the one that `fleetd rules` prints, and each test that it names
+//! is there.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::support::House;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn document() -> String {
+    std::fs::read_to_string(root().join("docs/security.md")).unwrap()
+}
+
+#[test]
+fn the_table_of_the_document_is_the_one_of_the_program() {
+    const BEGIN: &str = "<!-- rules -->\n```\n";
+    let said = House::new(&[]).fleetd(&["rules"]).output().unwrap();
+    let table = String::from_utf8(said.stdout).unwrap();
+    let table: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    let text = document();
+    let begin = text.find(BEGIN).unwrap() + BEGIN.len();
+    let end = begin + text[begin..].find("```").unwrap();
+    if std::env::var_os("FLEETD_BLESS").is_some() {
+        std::fs::write(root().join("docs/security.md"), format!("{}{table}{}", &text[..begin], &text[end..])).unwrap();
+        return;
+    }
+    assert_eq!(text[begin..end], table, "stale: FLEETD_BLESS=1 cargo nextest run the_table_of_the_document");
+}
+
+#[test]
+fn every_test_that_the_document_names_is_there() {
+    let text = document();
+    // A row of the table of promises ends with the names of its tests.
+    let rows = text.lines().filter(|line| line.starts_with("| ") && line.ends_with("` |"));
+    let cells = rows.filter_map(|row| row.trim_end_matches(" |").rsplit_once("| "));
+    let names: BTreeSet<&str> = cells.flat_map(|(_, tests)| tests.split('`').skip(1).step_by(2)).collect();
+    assert!(names.len() > 20, "{names:?}");
+    let mut sources = String::new();
+    for folder in ["src", "tests"] {
+        read(&root().join(folder), &mut sources);
+    }
+    let missing: Vec<_> = names.iter().filter(|name| !sources.contains(&format!("fn {name}("))).collect();
+    assert!(missing.is_empty(), "docs/security.md names tests that are not there: {missing:?}");
+}
+
+fn read(folder: &Path, into: &mut String) {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    for path in entries.collect::<Vec<PathBuf>>() {
+        match path.is_dir() {
+            true => read(&path, into),
+            false if path.extension().is_some_and(|end| end == "rs") => {
+                into.push_str(&std::fs::read_to_string(&path).unwrap())
+            }
+            false => {}
+        }
+    }
+}
