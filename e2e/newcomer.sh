@@ -25,6 +25,8 @@ fail() {
 same() { [[ $1 == "$2" ]] || fail "$3: wanted '$1', got '$2'"; }
 
 start() {
+    # What the last daemon said must not be taken for the word of this one.
+    : >"$home/said"
     # Not by the function: the daemon itself must be the child whose pid is known.
     "${clean[@]}" "$fleetd" serve --listen 127.0.0.1:0 >"$home/said" 2>"$home/log" &
     daemon=$!
