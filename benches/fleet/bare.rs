@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use axum::serve::ListenerExt;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, ServerCapabilities, ServerConfig,
 };
@@ -70,6 +71,8 @@ pub fn serve() {
         );
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         println!("http://{}", listener.local_addr().expect("it is bound"));
+        // As the daemon does: else small answers wait for the acknowledgement of those before.
+        let listener = listener.tap_io(|stream| stream.set_nodelay(true).expect("a socket option"));
         axum::serve(listener, axum::Router::new().route_service("/mcp", service)).await.expect("it serves");
     });
 }

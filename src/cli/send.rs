@@ -112,7 +112,7 @@ pub fn await_turn(
         format!("{id} goes on; see it with: fleetd trace {id}; its reply: fleetd poll; end it: fleetd cancel {id}");
     let progress = |client: &Client, _: &Look| {
         let trace: Trace = client.get(&format!("/v1/turns/{id}"), Span(0)).ok()?.read().ok()?;
-        let mut text = format!("{id} {}", super::look::timeline::word(trace.turn.turn.state));
+        let mut text = format!("{id} {}", trace.turn.turn.state.word());
         if let Some(waits) = &trace.turn.waits {
             text += &format!(": {}", safe(waits));
         } else if let Some(worker) = &trace.turn.turn.worker {

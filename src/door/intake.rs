@@ -20,7 +20,7 @@ use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::time::Span;
 
 /// The largest body: a prompt of 1 MiB in which every byte is escaped, and the fields around it.
-const MOST: usize = 8 << 20;
+pub(super) const MOST: usize = 8 << 20;
 
 /// How much of a body that is too large is read and dropped, so that the sender gets to read the answer.
 const DRAIN: usize = 64 << 20;

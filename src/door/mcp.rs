@@ -27,12 +27,10 @@ use self::changes::Changes;
 use self::handler::Handler;
 use self::kept::Kept;
 use self::sessions::Sessions;
+use super::intake;
 use super::shared::Shared;
 use crate::engine::handle::Handle;
 use crate::engine::ports;
-
-/// The largest body, as at the REST door: a prompt of 1 MiB in which every byte is escaped, and what is around it.
-const MOST: usize = 8 << 20;
 
 /// What everything here works with.
 #[derive(Clone)]
@@ -62,7 +60,7 @@ impl Mcp {
         let mut config = StreamableHttpServerConfig::default();
         // Host and Origin are looked at by the one layer over all doors.
         config.allowed_hosts = Vec::new();
-        config.max_request_body_bytes = MOST;
+        config.max_request_body_bytes = intake::MOST;
         config.sse_retry = Some(sessions::RETRY);
         config.session_store = Some(self.kept.clone());
         // Not `closing`: a stream that is cut there could not tell its caller where things stand.

@@ -49,6 +49,11 @@ impl Shared {
         Shared { audit, ..self }
     }
 
+    /// Returns every reason for which fleetd does not work as it should; empty = all is well.
+    pub fn degraded(&self) -> Vec<String> {
+        self.engine.degraded().into_iter().chain(self.audit.trouble()).collect()
+    }
+
     /// Returns who sends a request, by its connection and, where one is wanted, the token.
     ///
     /// A worker may speak before the fleet has heard that it runs: while one is on its way, what carries a worker's mark

@@ -32,6 +32,19 @@ pub enum TurnState {
 }
 
 impl TurnState {
+    /// Returns the word that people and programs see.
+    pub fn word(self) -> &'static str {
+        match self {
+            TurnState::Queued => "queued",
+            TurnState::Handed => "handed",
+            TurnState::Submitted => "submitted",
+            TurnState::Working => "working",
+            TurnState::Asking => "asking",
+            TurnState::Settled => "settled",
+            TurnState::Collected => "collected",
+        }
+    }
+
     /// Returns whether the turn has ended.
     pub fn is_settled(self) -> bool {
         self >= TurnState::Settled

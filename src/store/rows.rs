@@ -12,7 +12,7 @@ use crate::fleet::caller::Sender;
 use crate::fleet::ids::{MessageId, QuestionId, RunId, TurnId};
 use crate::fleet::record::{Event, Record};
 use crate::fleet::run::Run;
-use crate::fleet::turn::{Turn, TurnState};
+use crate::fleet::turn::Turn;
 
 /// Why a record was not written.
 #[derive(Debug, thiserror::Error)]
@@ -146,7 +146,8 @@ fn put_turn<E: From<serde_json::Error>>(
     turn: &Turn,
     mut put: impl FnMut(&'static str, &[&dyn ToSql]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let state = state_word(turn.state);
+    // The queries and indexes know `collected`; the other words are for people who look into the file.
+    let state = turn.state.word();
     put(TURN, params![int(turn.id.0), state, int(turn.since().0), int(turn.prompt_of.0), json(turn)?])
 }
 
@@ -175,19 +176,6 @@ fn put_event<E: From<serde_json::Error>>(
 
 fn json<T: Serialize>(row: &T) -> Result<String, serde_json::Error> {
     serde_json::to_string(row)
-}
-
-/// The queries and indexes know `collected`; the other words are for people who look into the file.
-fn state_word(state: TurnState) -> &'static str {
-    match state {
-        TurnState::Queued => "queued",
-        TurnState::Handed => "handed",
-        TurnState::Submitted => "submitted",
-        TurnState::Working => "working",
-        TurnState::Asking => "asking",
-        TurnState::Settled => "settled",
-        TurnState::Collected => "collected",
-    }
 }
 
 const META: &str = "INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";

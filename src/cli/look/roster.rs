@@ -2,7 +2,6 @@
 //! The counts come ready from the daemon and are never added up here from the rows of workers.
 
 use super::table::{Column, draw as table};
-use super::timeline::word;
 use super::{Look, count, safe, wrap};
 use crate::fleet::time::Span;
 use crate::fleet::view::{OpenTurn, RoleView, Roster, WorkerView};
@@ -83,7 +82,7 @@ pub fn turns(roster: &Roster, look: &Look) -> Option<String> {
             };
             vec![
                 turn.turn.to_string(),
-                look.state(word(turn.state)),
+                look.state(turn.state.word()),
                 Span(turn.age_ms).to_string(),
                 safe(&turn.to).into_owned(),
                 safe(&turn.from).into_owned(),

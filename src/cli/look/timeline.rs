@@ -59,7 +59,7 @@ fn marks(trace: &Trace) -> Vec<Mark> {
         {
             note = outcome.to_string();
         }
-        marks.push(Mark { at: stamp.at, state: Some(stamp.state), word: word(stamp.state), note });
+        marks.push(Mark { at: stamp.at, state: Some(stamp.state), word: stamp.state.word(), note });
     }
     for event in &trace.events {
         if !turn.receipt.iter().any(|stamp| stamp.at == event.at) {
@@ -75,7 +75,7 @@ fn head(turn: &Turn, trace: &Trace, look: &Look) -> String {
     let took = turn.at(TurnState::Settled).map(|at| at.since(turn.accepted));
     let state = match (turn.outcome, took) {
         (Some(outcome), Some(took)) => format!("{} in {took}", look.state(outcome.word())),
-        _ => format!("{} for {}", look.state(word(turn.state)), Span(trace.turn.age_ms)),
+        _ => format!("{} for {}", look.state(turn.state.word()), Span(trace.turn.age_ms)),
     };
     let worker = turn.worker.as_ref().map(|worker| format!(" ({worker})")).unwrap_or_default();
     let way = format!("{} {} {}{worker}", turn.sender, look.arrow(), turn.to);
@@ -107,19 +107,6 @@ fn sign(mark: &Mark, last: bool, look: &Look) -> String {
         Some(TurnState::Asking) => look.paint(Style::new().yellow(), sign),
         Some(_) => look.paint(Style::new().cyan(), sign),
         None => look.dim(sign),
-    }
-}
-
-/// Returns the word for a state of a turn.
-pub fn word(state: TurnState) -> &'static str {
-    match state {
-        TurnState::Queued => "queued",
-        TurnState::Handed => "handed",
-        TurnState::Submitted => "submitted",
-        TurnState::Working => "working",
-        TurnState::Asking => "asking",
-        TurnState::Settled => "settled",
-        TurnState::Collected => "collected",
     }
 }
 

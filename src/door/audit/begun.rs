@@ -1,10 +1,16 @@
 //! A line of the audit from the moment at which a request is judged to the moment at which it is known what came of it.
 //! It is written once, whatever happens: also when the caller goes away or the handler breaks.
 
+use std::time::Duration;
+
 use super::{About, Audit, Decision, Noted, Outcome, Who};
 use crate::engine::handle::Handle;
 use crate::fleet::refusal::RefusalKind;
 use crate::fleet::rules::{Door, Verb};
+
+/// How long the line waits for the answer, so that it tells what came of a request; a call that waits for a reply is
+/// told of before it has one.
+const SOON: Duration = Duration::from_secs(1);
 
 /// The line of a request that is under way.
 pub struct Begun {
@@ -49,6 +55,21 @@ impl Begun {
             decision.refusal = Some(kind);
         }
         self.write(None);
+    }
+
+    /// Waits for the answer and writes what came of it, or that it is open where the answer takes longer.
+    pub async fn answered<T>(mut self, answer: impl Future<Output = T>, of: impl FnOnce(&T) -> Option<Outcome>) -> T {
+        let mut answer = std::pin::pin!(answer);
+        match tokio::time::timeout(SOON, answer.as_mut()).await {
+            Ok(answer) => {
+                self.write(of(&answer));
+                answer
+            }
+            Err(_) => {
+                self.write(Some(Outcome::Open));
+                answer.await
+            }
+        }
     }
 
     /// Writes what came of it; nothing to tell = it succeeded. Only the first time counts.

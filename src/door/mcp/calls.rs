@@ -31,9 +31,6 @@ use crate::fleet::time::Span;
 /// How long a call that is there to wait does so unless told otherwise.
 const WAIT: Span = Span::minutes(10);
 
-/// How long the audit waits for the answer, as at the REST door.
-const SOON: Duration = Duration::from_secs(1);
-
 /// How often a leader who is known by a token shows, by waiting, that the seat is in use.
 const KEEP: Duration = Duration::from_secs(20);
 
@@ -67,18 +64,8 @@ pub(super) async fn call(
         Err(refusal) => return refused(refusal),
     };
     let done = Call { door, cx, request, caller, noted: line.noted() };
-    let mut done = std::pin::pin!(done.dispatch(&name, arguments));
-    let given = match tokio::time::timeout(SOON, done.as_mut()).await {
-        Ok(given) => {
-            line.write(given.as_ref().err().map(|refusal| Outcome::Refused(refusal.kind)));
-            given
-        }
-        Err(_) => {
-            line.write(Some(Outcome::Open));
-            done.await
-        }
-    };
-    given.unwrap_or_else(refused)
+    let refusal = |given: &Result<_, Refusal>| given.as_ref().err().map(|refusal| Outcome::Refused(refusal.kind));
+    line.answered(done.dispatch(&name, arguments), refusal).await.unwrap_or_else(refused)
 }
 
 /// Waits for what an earlier daemon began for a request, and gives the answer that it would have given.

@@ -1,9 +1,7 @@
 //! Before every handler: who calls, by the connection alone (and the token, where one is wanted), whether the rules
 //! let them, and the line that the audit gets of it. And the count of what was answered.
 
-use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::HeaderMap;
@@ -22,10 +20,6 @@ use crate::config::Auth;
 use crate::fleet::caller::Caller;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{Door as Way, Verb};
-
-/// How long the audit waits for the answer, so that a line tells what came of a request; a call that waits for a reply
-/// is told of before it has one.
-const SOON: Duration = Duration::from_secs(1);
 
 /// Finds the caller, refuses what it may not do, and hands the caller on to the handler.
 pub(super) async fn admit(
@@ -61,17 +55,7 @@ pub(super) async fn admit(
     }
     request.extensions_mut().insert(identity.caller);
     request.extensions_mut().insert(line.noted());
-    let mut answer = pin!(next.run(request));
-    match tokio::time::timeout(SOON, answer.as_mut()).await {
-        Ok(response) => {
-            line.write(response.extensions().get().copied().map(Outcome::Refused));
-            response
-        }
-        Err(_) => {
-            line.write(Some(Outcome::Open));
-            answer.await
-        }
-    }
+    line.answered(next.run(request), |answer| answer.extensions().get().copied().map(Outcome::Refused)).await
 }
 
 /// Tells the audit of what the layer over all paths refused, which no handler and no rule ever saw.

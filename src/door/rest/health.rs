@@ -34,10 +34,6 @@ pub(super) async fn healthz(State(door): State<Door>) -> Response {
 }
 
 impl Door {
-    fn degraded(&self) -> Vec<String> {
-        self.engine.degraded().into_iter().chain(self.shared.audit.trouble()).collect()
-    }
-
     /// Returns how the daemon does.
     pub(super) fn health(&self) -> Health {
         let closing = self.closing.is_cancelled().then(|| "fleetd is shutting down".to_owned());
@@ -46,7 +42,7 @@ impl Door {
         Health {
             live: true,
             ready: closing.is_none(),
-            degraded: closing.into_iter().chain(self.degraded().into_iter().map(first)).collect(),
+            degraded: closing.into_iter().chain(self.shared.degraded().into_iter().map(first)).collect(),
             generation: self.engine.fleet().team().map_or(0, |team| team.generation.number),
             version: env!("CARGO_PKG_VERSION"),
         }

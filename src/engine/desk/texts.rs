@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::store;
@@ -77,7 +76,7 @@ impl Handle {
             pending: pending_kind(questions),
             turn: Some(turn.id),
             run: None,
-            state: word_of(&turn.state),
+            state: turn.state.word().into(),
             waits: fleet.why_it_waits(turn, self.now()),
             questions: questions.iter().map(|question| fleet.view_question(question)).collect(),
         }
@@ -101,8 +100,4 @@ fn pending_kind(questions: &[Arc<Question>]) -> PendingKind {
         [] => PendingKind::WaitOver,
         _ => PendingKind::Question,
     }
-}
-
-fn word_of(state: &impl Serialize) -> String {
-    serde_json::to_value(state).ok().and_then(|word| word.as_str().map(String::from)).unwrap_or_default()
 }

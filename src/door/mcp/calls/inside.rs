@@ -3,7 +3,7 @@
 
 use rmcp::model::CallToolResult;
 
-use super::{Call, given};
+use super::{Call, WAIT, given};
 use crate::engine::requests::AskRequest;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::time::Span;
@@ -12,7 +12,7 @@ impl Call<'_> {
     pub(super) async fn ask(&self, request: AskRequest) -> Result<CallToolResult, Refusal> {
         let engine = &self.door.engine;
         let origin = self.request.origin(true);
-        let wait = Self::wait_of(request.wait);
+        let wait = request.wait.unwrap_or(WAIT);
         let asked = engine.ask(&self.caller, request.clone(), &origin, wait);
         let stands = engine.ask(&self.caller, request, &origin, Span(0));
         Ok(given(&self.wait(|| "not answered yet".into(), asked, stands).await?))

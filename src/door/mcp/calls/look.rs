@@ -62,7 +62,7 @@ impl Call<'_> {
             }
             (None, None, None, None) => {
                 let roster = engine.roster(&self.caller)?;
-                shapes::Status::Everybody { roster, degraded: engine.degraded() }
+                shapes::Status::Everybody { roster, degraded: self.door.shared.degraded() }
             }
             (_, _, _, Some(_)) => return Err(Refusal::invalid("'wait' needs exactly one of 'turn' and 'run'")),
             _ => return Err(Refusal::invalid("give one of 'turn', 'run' and 'worker', or none")),

@@ -5,13 +5,13 @@ use rmcp::model::CallToolResult;
 
 use super::super::super::audit::About;
 use super::super::{args, shapes};
-use super::{Call, WAIT, given};
+use super::{Call, given};
 use crate::engine::requests::{
     Pending, PendingKind, ReplyRequest, RunRequest, RunWaited, SendRequest, SpawnRequest, Waited,
 };
 use crate::fleet::caller::Caller;
 use crate::fleet::ids::{RunId, TurnId};
-use crate::fleet::refusal::Refusal;
+use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::time::Span;
 
 /// Messages of a poll unless told otherwise.
@@ -30,7 +30,7 @@ impl Call<'_> {
                 pending: PendingKind::Accepted,
                 turn: Some(accepted.turn.id),
                 run: None,
-                state: word(&accepted.turn.state),
+                state: accepted.turn.state.word().into(),
                 waits: accepted.waits,
                 questions: Vec::new(),
             })));
@@ -65,8 +65,8 @@ impl Call<'_> {
             row.map_or_else(
                 || format!("{turn} has ended"),
                 |row| match fleet.why_it_waits(row, engine.now()) {
-                    Some(waits) => format!("{turn} {}: {waits}", word(&row.state)),
-                    None => format!("{turn} {}", word(&row.state)),
+                    Some(waits) => format!("{turn} {}: {waits}", row.state.word()),
+                    None => format!("{turn} {}", row.state.word()),
                 },
             )
         };
@@ -140,7 +140,7 @@ impl Call<'_> {
         let origin = self.request.origin(true);
         let worker = self.door.engine.spawn(&self.caller, request, &origin);
         let stands = std::future::ready(Err(Refusal::new(
-            crate::fleet::refusal::RefusalKind::Unavailable,
+            RefusalKind::Unavailable,
             "fleetd is shutting down; the worker goes on coming up",
         )));
         Ok(given(&self.wait(|| format!("a worker of {role} is starting"), worker, stands).await?))
@@ -148,17 +148,5 @@ impl Call<'_> {
 
     pub(super) async fn stop(&self, args: args::Stop) -> Given {
         Ok(given(&self.door.engine.stop(&self.caller, &args.worker, args.kill).await?))
-    }
-}
-
-/// Returns the word that a state has in JSON.
-fn word(state: &impl serde::Serialize) -> String {
-    serde_json::to_value(state).ok().and_then(|word| word.as_str().map(String::from)).unwrap_or_default()
-}
-
-impl Call<'_> {
-    /// Waits as long as a call does that is there to wait.
-    pub(super) fn wait_of(wait: Option<Span>) -> Span {
-        wait.unwrap_or(WAIT)
     }
 }
