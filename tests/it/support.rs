@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use fleetd::launch::turn_dir::TurnDir;
+use fleetd::launch::process::ProcessId;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -135,16 +135,31 @@ impl House {
 impl Drop for House {
     /// Ends the workers that outlived their daemon, as they should: after a test the process list is as before.
     fn drop(&mut self) {
-        let turns = std::fs::read_dir(self.state().join("turns")).into_iter().flatten().flatten();
-        let claimed = turns.filter_map(|turn| TurnDir::new(turn.path()).started().ok().flatten());
-        let living: Vec<_> = claimed.map(|claim| claim.process).filter(|process| process.is_alive()).collect();
-        for process in &living {
-            let _ = process.signal(rustix::process::Signal::TERM);
-        }
-        while living.iter().any(|process| process.is_alive()) {
+        // By their command lines and not by their claims: one that has only just started has claimed nothing yet.
+        loop {
+            let living = pane_execs(&self.state());
+            if living.is_empty() {
+                return;
+            }
+            for process in living {
+                let _ = process.signal(rustix::process::Signal::TERM);
+            }
             std::thread::yield_now();
         }
     }
+}
+
+/// Returns the pane-execs whose turns lie below a state directory.
+fn pane_execs(state: &Path) -> Vec<ProcessId> {
+    let below = state.join("turns").display().to_string();
+    let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let ours = pids.filter(|pid| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
+        words.get(1) == Some(&b"pane-exec".as_slice()) && words.iter().any(|word| word.starts_with(below.as_bytes()))
+    });
+    ours.filter_map(ProcessId::of).filter(|process| process.is_alive()).collect()
 }
 
 impl Daemon {
