@@ -6,6 +6,7 @@
 mod actor;
 pub mod desk;
 pub mod handle;
+pub mod panes;
 pub mod ports;
 pub mod requests;
 

@@ -9,7 +9,6 @@ pub mod env;
 pub mod exec;
 pub mod pane_exec;
 pub mod plan;
-pub mod process;
 pub mod turn_dir;
 
 pub use ended::ended;

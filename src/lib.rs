@@ -10,4 +10,6 @@ pub mod door;
 pub mod engine;
 pub mod fleet;
 pub mod launch;
+pub mod pane;
+pub mod process;
 pub mod store;

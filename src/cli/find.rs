@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::exit::Failure;
 use crate::config::Surroundings;
-use crate::launch::process::ProcessId;
+use crate::process::ProcessId;
 
 /// The file in the state directory in which a running daemon tells its address.
 pub const DAEMON_FILE: &str = "daemon.json";

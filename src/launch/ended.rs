@@ -8,8 +8,8 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::process::ProcessId;
 use crate::fleet::worker::Process;
+use crate::process::ProcessId;
 
 /// How often it is looked where the kernel cannot tell.
 const LOOK: Duration = Duration::from_millis(100);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::Command;
 
-use super::process::ProcessId;
+use crate::process::ProcessId;
 
 /// The variable by which a worker's processes are known as pane-exec's, wherever they went.
 pub const ROOT: &str = "FLEET_ROOT";

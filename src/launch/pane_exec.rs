@@ -23,8 +23,8 @@ use self::copy::Copying;
 use self::tree::Tree;
 use self::wake::Wake;
 use super::env;
-use super::process::ProcessId;
 use super::turn_dir::{Claim, Ended, ExitRecord, STDERR_TAIL, Started, TurnDir, now};
+use crate::process::ProcessId;
 
 /// The exit code after the turn was run, however it ended: the exit record tells.
 pub const RAN: u8 = 0;

@@ -17,11 +17,13 @@ pub const FLOORS: &[(&str, u8)] = &[
     ("engine", 1),
     ("fleet", 0),
     ("config", 0),
+    ("process", 0),
 ];
 
 /// The arrows that go sideways all the same, each with its reason.
 const SIDEWAYS: &[(&str, &str, &str)] = &[
     ("main", "cli", "main only hands its arguments to the command line and turns the outcome into an exit code"),
+    ("process", "fleet", "the fleet names a process by its own plain type; it never reads one"),
     ("config", "fleet", "checked settings are given in the fleet's own plain types; the fleet never sees a file"),
 ];
 

@@ -10,8 +10,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use fleetd::launch::pane_exec::{Args, LOST, MAX_OUTPUT, RAN, UNCLAIMED};
-use fleetd::launch::process::{ProcessId, marked_with};
 use fleetd::launch::turn_dir::{Claim, Ended, ExitRecord, Started, TEXT_LIMIT, TurnDir};
+use fleetd::process::{ProcessId, marked_with};
 use rustix::process::Signal;
 use tempfile::TempDir;
 

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use fleetd::launch::process::ProcessId;
+use fleetd::process::ProcessId;
 use serde_json::Value;
 use tempfile::TempDir;
 

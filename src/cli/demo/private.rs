@@ -15,7 +15,7 @@ use crate::cli::exit::Failure;
 use crate::cli::find::Place;
 use crate::cli::interrupt;
 use crate::fleet::time::Span;
-use crate::launch::process::descendants;
+use crate::process::descendants;
 
 /// How long the daemon may take to open its doors; a slow machine needs one of these seconds.
 const READY: Duration = Duration::from_secs(30);

@@ -14,7 +14,7 @@ use super::batch;
 use super::shipped;
 use super::walk::Walked;
 use crate::cli::exit::Failure;
-use crate::launch::process::marked_with;
+use crate::process::marked_with;
 
 const PREFIX: &str = "fleetd-demo-";
 const LOCK: &str = "lock";

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use super::super::ended::gone;
 use super::super::env::root_mark;
-use super::super::process::{ProcessId, descendants, marked_with};
+use crate::process::{ProcessId, descendants, marked_with};
 
 /// How long pane-exec has after TERM: it needs less than 0.4 s for its tree, and the record goes to the disk.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -4,11 +4,11 @@
 
 use std::fmt::Write;
 
-use super::super::process::ProcessId;
 use super::super::turn_dir::{Ended, ExitRecord, Started, TEXT_LIMIT, Text, TurnDir, TurnDirError};
 use crate::fleet::envelope::{Exit, Finish, Truncated};
 use crate::fleet::turn::Outcome;
 use crate::fleet::worker::Worker;
+use crate::process::ProcessId;
 
 /// How a turn stands by its directory and the living processes.
 pub(super) enum Standing {

@@ -17,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 use super::super::env::Provenance;
 use super::super::pane_exec::{Args, MAX_OUTPUT};
 use super::super::plan::Plan;
-use super::super::process::ProcessId;
 use super::super::turn_dir::{Ended, ExitRecord, Started, TurnDir, TurnDirError};
 use super::finish::{Standing, of_record, of_vanished, standing};
 use super::{Desk, ending};
@@ -26,6 +25,7 @@ use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
 use crate::fleet::turn::Turn;
 use crate::fleet::worker::{Process, Worker};
+use crate::process::ProcessId;
 
 /// How long to wait before something is tried again, times the number of tries.
 const REST: Duration = Duration::from_millis(200);

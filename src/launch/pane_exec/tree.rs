@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 
 use super::wake::Wake;
-use crate::launch::process::{ProcessId, descendants};
+use crate::process::{ProcessId, descendants};
 
 /// How long a tree has after TERM. The whole ending must take less than 0.4 s.
 const GRACE: Duration = Duration::from_millis(200);

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::launch::process::{ProcessId, boot_id};
+use crate::process::{ProcessId, boot_id};
 
 /// Who claimed the turn: the one pane-exec that may run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Processes as the kernel shows them under `/proc`: identity by pid and start time, descendants, signals.
 //!
-//! A pid alone names nobody, since it is used again: whoever is signalled here is first compared with the
-//! start time at which it was seen. Nothing about turns or workers may come in here.
+//! A pid alone names nobody, since it is used again: whoever is signalled here is first compared with the start time at
+//! which it was seen. Rooms of every floor look processes up here; nothing about turns or workers may come in.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,6 +9,8 @@ use std::fs;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
+
+use crate::fleet::worker::Process;
 
 /// One process for as long as it lives: its pid, and the tick of this boot at which it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -73,6 +75,44 @@ impl ProcessId {
     }
 }
 
+impl From<Process> for ProcessId {
+    fn from(process: Process) -> Self {
+        Self { pid: u32::try_from(process.pid).unwrap_or(Self::NOBODY.pid), start_time: process.start }
+    }
+}
+
+impl From<ProcessId> for Process {
+    fn from(process: ProcessId) -> Self {
+        Self { pid: i32::try_from(process.pid).unwrap_or(0), start: process.start_time }
+    }
+}
+
+/// Returns a process and its ancestors, nearest first, as far as they can be read.
+pub fn lineage(of: ProcessId) -> Vec<ProcessId> {
+    let mut found = Vec::new();
+    let mut next = of.pid;
+    while next != 0 && found.len() < 256 {
+        let Some(stat) = Stat::read(next) else { break };
+        let process = ProcessId { pid: next, start_time: stat.start_time };
+        // A parent is never younger than its child; one that is has only the pid of the dead parent.
+        if found.last().is_some_and(|child: &ProcessId| child.start_time < process.start_time) {
+            break;
+        }
+        found.push(process);
+        next = stat.parent;
+    }
+    if found.first() == Some(&of) { found } else { Vec::new() }
+}
+
+/// Returns the living processes of a session, such as all that run in one terminal and did not leave it.
+pub fn session_of(leader: u32) -> Vec<ProcessId> {
+    let in_session = |pid| {
+        let stat = Stat::read(pid)?;
+        (stat.session == leader && !stat.is_dead()).then_some(ProcessId { pid, start_time: stat.start_time })
+    };
+    all_pids().filter_map(in_session).collect()
+}
+
 /// Returns the living descendants of a process, nearest first, without itself.
 pub fn descendants(root: u32) -> Vec<ProcessId> {
     let mut children: HashMap<u32, Vec<(ProcessId, bool)>> = HashMap::new();
@@ -120,6 +160,7 @@ fn all_pids() -> impl Iterator<Item = u32> {
 struct Stat {
     state: u8,
     parent: u32,
+    session: u32,
     start_time: u64,
 }
 
@@ -137,6 +178,8 @@ impl Stat {
         Some(Self {
             state: *fields.first()?.as_bytes().first()?,
             parent: fields.get(1)?.parse().ok()?,
+            // The kernel gives -1 to those that have none, such as threads of its own.
+            session: fields.get(3)?.parse().unwrap_or(0),
             start_time: fields.get(19)?.parse().ok()?,
         })
     }
@@ -154,7 +197,7 @@ mod tests {
     fn a_name_with_parentheses_does_not_shift_the_fields() {
         let line = "77 (a ) b) c) S 12 77 77 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 1";
         let stat = Stat::parse(line).expect("the line is complete");
-        assert_eq!((stat.state, stat.parent, stat.start_time), (b'S', 12, 987_654));
+        assert_eq!((stat.state, stat.parent, stat.session, stat.start_time), (b'S', 12, 77, 987_654));
     }
 
     #[test]
@@ -170,6 +213,15 @@ mod tests {
         assert!(ProcessId::of(child.id()).is_some(), "it is not reaped yet");
         assert!(!descendants(me).contains(&process));
         child.wait().expect("it is our child");
+    }
+
+    #[test]
+    fn a_lineage_begins_with_the_process_and_goes_up() {
+        let me = ProcessId::current().expect("/proc is mounted");
+        let found = lineage(me);
+        assert_eq!(found.first(), Some(&me));
+        assert_eq!(found.get(1).map(|parent| parent.pid), Some(std::os::unix::process::parent_id()));
+        assert_eq!(lineage(ProcessId { start_time: me.start_time + 1, ..me }), Vec::new(), "it is somebody else");
     }
 
     #[test]
