@@ -183,6 +183,7 @@ impl House {
             elastic: true,
             process: None,
             turns: 0,
+            session: 0,
         }
     }
 

@@ -220,6 +220,9 @@ pub fn orders(effects: &[Effect]) -> Vec<String> {
         Effect::Work(WorkEffect::Hand(worker, turn)) => format!("hand {} to {}", turn.id, worker.name),
         Effect::Work(WorkEffect::Interrupt(worker, turn)) => format!("interrupt {turn} at {}", worker.name),
         Effect::Work(WorkEffect::Stop(worker)) => format!("stop {}", worker.name),
+        Effect::Work(WorkEffect::Watch(worker)) => format!("watch {}", worker.name),
+        Effect::Work(WorkEffect::Replied(worker, turn)) => format!("{} replied to {turn}", worker.name),
+        Effect::Work(WorkEffect::Nudge(leader, n)) => format!("tell process {} of {n}", leader.pid),
         Effect::Work(WorkEffect::Forget(turn)) => format!("forget {turn}"),
         Effect::Run(order) => match order {
             fleetd::fleet::run::RunEffect::Start { run } => format!("start {}", run.id),

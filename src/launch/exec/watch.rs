@@ -172,6 +172,7 @@ impl Watch {
             cwd: plan.cwd,
             timeout: plan.timeout,
             max_output: MAX_OUTPUT,
+            terminal: false,
             argv: plan.argv,
         };
         // A file of its own and not the daemon's stderr, which would stay open as long as the worker runs.
