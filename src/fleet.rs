@@ -35,6 +35,7 @@ pub mod team;
 pub mod time;
 mod timers;
 pub mod turn;
+pub mod typing;
 pub mod view;
 mod waits;
 pub mod worker;

@@ -5,10 +5,12 @@
 //! room reports what happened, the fleet decides what it means.
 
 mod ended;
+mod ending;
 pub mod env;
 pub mod exec;
 pub mod pane_exec;
 pub mod plan;
 pub mod turn_dir;
+pub mod typed;
 
 pub use ended::ended;

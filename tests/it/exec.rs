@@ -171,6 +171,7 @@ impl House {
             timeout: None,
             idle_ttl: None,
             grants: Default::default(),
+            typing: None,
         };
         Worker {
             name: "w-1".into(),
