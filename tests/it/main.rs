@@ -29,6 +29,7 @@ mod live;
 mod mcp;
 mod mcp_hostile;
 mod pane_exec;
+mod panes;
 mod rules;
 mod secrets;
 mod security;
