@@ -135,7 +135,9 @@ pub fn forgotten_files(tree: &Tree) -> Vec<Fault> {
     let is_target = |path: &str| {
         let inner = path.strip_prefix("tests/").or_else(|| path.strip_prefix("benches/"));
         let shape = inner.map(|p| (p.matches('/').count(), p.ends_with("/main.rs") || p.ends_with("/lib.rs")));
-        matches!(path, "src/lib.rs" | "src/main.rs" | "build.rs") || matches!(shape, Some((0, _) | (1, true)))
+        let is_program = inner.is_some_and(|p| p.split('/').nth(1) == Some("bin"));
+        let is_root = matches!(path, "src/lib.rs" | "src/main.rs" | "build.rs");
+        is_root || is_program || matches!(shape, Some((0, _) | (1, true)))
     };
     let mut reached: BTreeSet<&str> = BTreeSet::new();
     let mut open: Vec<&File> = tree.rust("").filter(|f| is_target(&f.path)).collect();
