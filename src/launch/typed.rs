@@ -46,6 +46,7 @@ pub struct Options {
 /// The engine's way to the launcher.
 pub struct Typed {
     orders: mpsc::UnboundedSender<WorkEffect>,
+    host: Arc<dyn PaneHost>,
 }
 
 impl Typed {
@@ -57,7 +58,8 @@ impl Typed {
     )]
     pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (orders, taken) = mpsc::unbounded_channel();
-        (Self { orders }, sessions::Sessions::new(Arc::new(Desk { options })).run(taken))
+        let host = options.host.clone();
+        (Self { orders, host }, sessions::Sessions::new(Arc::new(Desk { options })).run(taken))
     }
 }
 
@@ -65,6 +67,10 @@ impl Launchers for Typed {
     fn carry_out(&self, order: WorkEffect) {
         // The task is gone only when the daemon is going down; the next one is given the order again.
         let _ = self.orders.send(order);
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.host.down().map(|why| format!("panes: {why}"))
     }
 }
 

@@ -54,6 +54,7 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
         &["task::JoinSet", "JoinSet::new", "task::spawn_blocking"],
         "its one task, run by the daemon, owns the watch of each turn; reading files is awaited on the spot",
     ),
+    ("src/launch/ending", &["task::spawn_blocking"], "killing a tree blocks; it is awaited on the spot"),
     (
         "src/launch/typed",
         &["task::JoinSet", "JoinSet::new", "task::spawn_blocking"],

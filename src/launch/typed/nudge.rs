@@ -19,6 +19,9 @@ pub(super) async fn tell(desk: Arc<Desk>, leader: Process, waiting: usize) {
 }
 
 async fn try_once(desk: &Desk, leader: Process, waiting: usize) -> Nudged {
+    if !ProcessId::from(leader).is_alive() {
+        return Nudged::NoPane("the leader is gone".into());
+    }
     let above = lineage(ProcessId::from(leader)).into_iter().map(Process::from).collect();
     let pane = match desk.host().pane_of(above).await {
         Ok(Some(pane)) => pane,

@@ -202,8 +202,11 @@ mod tests {
 
     #[test]
     fn pasted_seen_entered_taken() {
-        let acts =
-            play(&mut Submission::new(TEXT, None), |typed, _| [shows(""), shows(TEXT), works()][typed.min(2)].clone(), false);
+        let acts = play(
+            &mut Submission::new(TEXT, None),
+            |typed, _| [shows(""), shows(TEXT), works()][typed.min(2)].clone(),
+            false,
+        );
         assert_eq!(acts, [Act::Paste, Act::Enter, Act::End(End::Taken)]);
     }
 
@@ -257,7 +260,8 @@ mod tests {
 
     #[test]
     fn the_agents_own_proof_ends_it_but_only_once_it_was_typed() {
-        let acts = play(&mut Submission::new(TEXT, None), |typed, _| [shows(""), shows("")][typed.min(1)].clone(), true);
+        let acts =
+            play(&mut Submission::new(TEXT, None), |typed, _| [shows(""), shows("")][typed.min(1)].clone(), true);
         assert_eq!(acts, [Act::Paste, Act::End(End::Taken)]);
     }
 
