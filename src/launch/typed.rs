@@ -11,6 +11,7 @@ mod nudge;
 mod sessions;
 mod start;
 mod submit;
+mod sweep;
 mod text;
 mod work;
 

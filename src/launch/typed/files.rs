@@ -25,7 +25,7 @@ pub(super) enum Standing {
     /// Its pane-exec runs.
     Running(ProcessId),
     /// Its pane-exec is gone, with its record if it left one.
-    Ended(Started, Option<ExitRecord>),
+    Ended(Started, Option<Box<ExitRecord>>),
 }
 
 impl SessionDir {
@@ -49,7 +49,7 @@ impl SessionDir {
             Some(started) if started.process != ProcessId::NOBODY && started.is_alive() => {
                 Ok(Standing::Running(started.process))
             }
-            Some(started) => Ok(Standing::Ended(started, self.dir.exit()?)),
+            Some(started) => Ok(Standing::Ended(started, self.dir.exit()?.map(Box::new))),
         }
     }
 

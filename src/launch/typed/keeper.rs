@@ -196,7 +196,7 @@ impl Keeper {
             drop(tokio::task::spawn_blocking(move || ending::kill(root)).await);
         }
         self.clear_away().await;
-        let why = said(record.as_ref());
+        let why = said(record.as_deref());
         self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why }).await;
     }
 

@@ -3,16 +3,20 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::keeper::{Keeper, Order};
-use super::{Desk, files, nudge};
+use super::{Desk, files, nudge, sweep};
 use crate::fleet::ids::WorkerName;
 use crate::fleet::input::{Sighting, WorkEffect};
 use crate::fleet::worker::Worker;
+
+/// How long after the start it is looked for sessions that nobody knows: by then the engine has given its orders again.
+const SWEEP: Duration = Duration::from_secs(10);
 
 pub(super) struct Sessions {
     desk: Arc<Desk>,
@@ -36,8 +40,16 @@ impl Sessions {
     }
 
     pub(super) async fn run(mut self, mut orders: UnboundedReceiver<WorkEffect>) {
+        let sweep = tokio::time::sleep(SWEEP);
+        tokio::pin!(sweep);
+        let mut is_swept = false;
         loop {
             tokio::select! {
+                () = &mut sweep, if !is_swept => {
+                    is_swept = true;
+                    let kept = self.kept.iter().map(|(name, kept)| dir_name(name, kept.session)).collect();
+                    self.chores.spawn(sweep::leftovers(self.desk.clone(), kept));
+                }
                 order = orders.recv() => match order {
                     Some(order) => self.carry_out(order).await,
                     None => return,
@@ -50,8 +62,8 @@ impl Sessions {
 
     async fn carry_out(&mut self, order: WorkEffect) {
         match order {
-            WorkEffect::Start(worker) => drop(self.keeper_of(&worker, true)),
-            WorkEffect::Watch(worker) => drop(self.keeper_of(&worker, false)),
+            WorkEffect::Start(worker) => self.keeper_of(&worker, true),
+            WorkEffect::Watch(worker) => self.keeper_of(&worker, false),
             WorkEffect::Hand(worker, turn) => self.give(&worker, Order::Hand(turn)),
             WorkEffect::Interrupt(worker, turn) => self.give(&worker, Order::Interrupt(turn)),
             WorkEffect::Replied(worker, turn) => self.give(&worker, Order::Replied(turn)),
@@ -111,5 +123,9 @@ impl Sessions {
 
 /// Returns the directory of a session.
 pub(super) fn dir_of(desk: &Desk, worker: &Worker) -> files::SessionDir {
-    files::SessionDir::new(desk.options.sessions.join(format!("{}-{}", worker.name, worker.session)))
+    files::SessionDir::new(desk.options.sessions.join(dir_name(&worker.name, worker.session)))
+}
+
+fn dir_name(name: &WorkerName, session: u64) -> String {
+    format!("{name}-{session}")
 }

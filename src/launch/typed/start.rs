@@ -50,7 +50,7 @@ impl Keeper {
                 }
                 Ok(Standing::Ended(..)) if self.worker.state == WorkerState::Starting && may_start => {
                     let Ok(Standing::Ended(_, record)) = self.dir.standing() else { continue };
-                    let why = super::files::said(record.as_ref());
+                    let why = super::files::said(record.as_deref());
                     self.not_up(&why, None).await;
                     return None;
                 }
@@ -140,7 +140,7 @@ impl Keeper {
                     Ok(Standing::Ended(_, record)) => record,
                     _ => None,
                 };
-                break super::files::said(record.as_ref());
+                break super::files::said(record.as_deref());
             }
             let said = match self.screen().await {
                 Ok(screen) => {
