@@ -9,6 +9,7 @@ mod figures;
 mod held;
 mod http;
 mod mcp;
+mod sessions;
 mod table;
 
 fn main() {
@@ -22,6 +23,7 @@ fn main() {
             let mut table = table::Table::default();
             figures::measure(&mut table);
             mcp::measure(&mut table);
+            sessions::measure(&mut table);
             held::measure(&mut table);
             println!("{table}");
         }

@@ -112,7 +112,7 @@ impl Keeper {
             other => Obstacle::Passing(other.to_string()),
         })?;
         let root = ProcessId::from(pane.root);
-        self.pane = Some(pane);
+        self.place(pane).await;
         let until = Instant::now() + TO_CLAIM;
         while matches!(self.dir.standing(), Ok(Standing::Unclaimed)) {
             if !root.is_alive() {
