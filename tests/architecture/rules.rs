@@ -54,6 +54,8 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
         &["task::JoinSet", "JoinSet::new", "task::spawn_blocking"],
         "its one task, run by the daemon, owns the watch of each turn; reading files is awaited on the spot",
     ),
+    ("src/pane/server", &["thread::Builder"], "a process of its own without a runtime; it joins its threads"),
+    ("src/pane/embedded", &["task::spawn_blocking"], "looking through /proc blocks; it is awaited on the spot"),
     ("src/door/server", &["task::JoinSet", "JoinSet::new"], "the accept loop owns its connections and outlives them"),
     ("src/charter/reload", &["task::spawn_blocking"], "reading a tree of files blocks; it is awaited on the spot"),
     ("src/door/peer", &["task::spawn_blocking"], "asking the kernel blocks; the answer is awaited on the spot"),
@@ -97,6 +99,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("toml", &["config"]),
     ("ureq", &["cli"]),
+    ("vt100", &["pane"]),
 ];
 
 /// Where something may be written to the terminal: everything else logs events.
