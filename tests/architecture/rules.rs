@@ -56,6 +56,12 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
     ),
     ("src/pane/server", &["thread::Builder"], "a process of its own without a runtime; it joins its threads"),
     ("src/pane/embedded", &["task::spawn_blocking"], "looking through /proc blocks; it is awaited on the spot"),
+    ("src/launch/ending", &["task::spawn_blocking"], "killing a tree blocks; it is awaited on the spot"),
+    (
+        "src/launch/typed",
+        &["task::JoinSet", "JoinSet::new", "task::spawn_blocking"],
+        "its one task, run by the daemon, owns the keeper of each session; ending a tree blocks and is awaited on the spot",
+    ),
     ("src/door/server", &["task::JoinSet", "JoinSet::new"], "the accept loop owns its connections and outlives them"),
     ("src/charter/reload", &["task::spawn_blocking"], "reading a tree of files blocks; it is awaited on the spot"),
     ("src/door/peer", &["task::spawn_blocking"], "asking the kernel blocks; the answer is awaited on the spot"),
@@ -133,7 +139,9 @@ pub fn forgotten_files(tree: &Tree) -> Vec<Fault> {
     let is_target = |path: &str| {
         let inner = path.strip_prefix("tests/").or_else(|| path.strip_prefix("benches/"));
         let shape = inner.map(|p| (p.matches('/').count(), p.ends_with("/main.rs") || p.ends_with("/lib.rs")));
-        matches!(path, "src/lib.rs" | "src/main.rs" | "build.rs") || matches!(shape, Some((0, _) | (1, true)))
+        let is_program = inner.is_some_and(|p| p.split('/').nth(1) == Some("bin"));
+        let is_root = matches!(path, "src/lib.rs" | "src/main.rs" | "build.rs");
+        is_root || is_program || matches!(shape, Some((0, _) | (1, true)))
     };
     let mut reached: BTreeSet<&str> = BTreeSet::new();
     let mut open: Vec<&File> = tree.rust("").filter(|f| is_target(&f.path)).collect();

@@ -185,6 +185,7 @@ const GOOD: &[(&str, &str)] = &[
     ("tests/it/main.rs", "mod a;"),
     ("tests/it/a.rs", "#[path = \"other.rs\"]\nmod b;"),
     ("tests/it/other.rs", ""),
+    ("tests/extra/bin/program.rs", ""),
     ("tests/data/broken.rs", "!not even Rust"),
 ];
 

@@ -20,6 +20,10 @@ use crate::pane::wire::{Size, View};
 const PIECE: usize = 256;
 const SEQUENCES: usize = 8;
 
+/// With `std` the parser of `vt100` keeps a control string whole, however long it is; without, it has 1 KiB of room in
+/// itself. Features are the union of what everybody asks for, so this does not compile where somebody asks for `std`.
+const _: () = assert!(size_of::<Parser<()>>() - size_of::<vt100::Screen>() > 1024, "vt100 must be built without std");
+
 /// An emulated terminal.
 pub struct Screen {
     parser: Parser<Notes>,

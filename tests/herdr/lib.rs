@@ -1,0 +1,4 @@
+//! The programs that tests start, as parts that tests can also use by themselves: `agent` is a program as people type
+//! into it. Nothing of the product is used here: what it must get along with is not made of its own code.
+
+pub mod agent;
