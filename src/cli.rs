@@ -1,8 +1,10 @@
 //! The command line, one file a subcommand. What a command does lives below; here it is parsed, asked for and shown.
-//! Commands that need a daemon reach it by its HTTP API alone; only `serve` builds one in this process.
+//! Commands that need a daemon reach it by its HTTP API alone; only `serve` builds one in this process. Those that show
+//! a pane ask the pane server.
 
 mod ack;
 mod ask;
+mod attach;
 mod cancel;
 mod charter;
 mod client;
@@ -13,10 +15,12 @@ mod id;
 mod init;
 mod interrupt;
 mod look;
+mod panes;
 mod poll;
 mod reply;
 mod rules;
 mod run;
+mod screen;
 mod seat;
 mod send;
 mod serve;
@@ -26,6 +30,7 @@ mod text;
 mod token;
 mod trace;
 mod wait;
+mod window;
 mod wire;
 mod worker;
 
@@ -116,6 +121,12 @@ enum Command {
     /// Stop a worker
     #[command(after_help = worker::STOP_EXAMPLES)]
     Stop(worker::StopArgs),
+    /// Watch a worker's pane in this terminal, and type into it
+    #[command(after_help = attach::EXAMPLES)]
+    Attach(attach::AttachArgs),
+    /// Print what a worker's pane shows
+    #[command(after_help = screen::EXAMPLES)]
+    Screen(screen::ScreenArgs),
     /// Check, test and reload the charter; ask where a task would go
     #[command(after_help = charter::EXAMPLES, arg_required_else_help = true)]
     Charter {
@@ -128,6 +139,9 @@ enum Command {
         #[command(subcommand)]
         command: seat::SeatCommand,
     },
+    /// Run the pane server of a state directory; the daemon starts one by itself
+    #[command(hide = true)]
+    Panes(panes::PanesArgs),
     /// Print who may do what, through which door
     Rules,
     /// Print the version of this program, and of the daemon that runs
@@ -187,8 +201,11 @@ fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
         Command::Trace(args) => trace::run(terminal, args),
         Command::Spawn(args) => worker::spawn(terminal, args),
         Command::Stop(args) => worker::stop(terminal, args),
+        Command::Attach(args) => attach::run(terminal, args),
+        Command::Screen(args) => screen::run(terminal, args),
         Command::Charter { command } => charter::run(terminal, command),
         Command::Seat { command } => seat::run(terminal, command),
+        Command::Panes(args) => panes::run(terminal, args),
         Command::Rules => rules::run(terminal),
         Command::Version => status::version(terminal),
         Command::Completions { shell } => {

@@ -9,6 +9,7 @@ mod figures;
 mod held;
 mod http;
 mod mcp;
+mod panes;
 mod sessions;
 mod table;
 
@@ -19,12 +20,19 @@ fn main() {
         ["held", url, count] => held::hold(url, count.parse().expect("a number")),
         ["held-mcp", url] => mcp::hold(url),
         ["bare"] => bare::serve(),
+        // The pane server alone, which takes a minute and not ten.
+        ["panes"] => {
+            let mut table = table::Table::default();
+            panes::measure(&mut table);
+            println!("{table}");
+        }
         _ => {
             let mut table = table::Table::default();
             figures::measure(&mut table);
             mcp::measure(&mut table);
             sessions::measure(&mut table);
             held::measure(&mut table);
+            panes::measure(&mut table);
             println!("{table}");
         }
     }

@@ -81,6 +81,9 @@ pub enum Failure {
     /// No daemon writes its address there.
     #[error("no fleetd is running for state {}", .0.display())]
     NotRunning(PathBuf),
+    /// No pane server runs there.
+    #[error("no pane server runs for state {}: no worker has a pane there", .0.display())]
+    NoPanes(PathBuf),
     /// Nobody answers at the address.
     #[error("no fleetd answers at {url}: {why}")]
     Unreachable {
@@ -149,7 +152,9 @@ impl Failure {
         match self {
             Failure::Refused { .. } => Exit::Refused,
             Failure::Usage(_) | Failure::Config(ConfigError { file: None, .. }) => Exit::Usage,
-            Failure::NotRunning(_) | Failure::Unreachable { .. } | Failure::Stranger { .. } => Exit::NoDaemon,
+            Failure::NotRunning(_) | Failure::NoPanes(_) | Failure::Unreachable { .. } | Failure::Stranger { .. } => {
+                Exit::NoDaemon
+            }
             Failure::Interrupted { .. } => Exit::Interrupted,
             Failure::Closed => Exit::Ok,
             Failure::Config(_) | Failure::Io { .. } | Failure::Other { .. } => Exit::Failed,
@@ -163,6 +168,11 @@ impl Failure {
             Failure::NotRunning(_) => {
                 vec!["start one: fleetd serve".into(), "another state directory: --state DIR, or --url URL".into()]
             }
+            Failure::NoPanes(_) => vec![
+                "a worker with a session gets a pane when it is started: fleetd spawn".into(),
+                "panes of another host, such as herdr, are shown by that host".into(),
+                "another state directory: --state DIR".into(),
+            ],
             Failure::Config(error) => error.hint.iter().cloned().collect(),
             Failure::Unreachable { .. } => vec!["start one: fleetd serve".into()],
             Failure::Other { hints, .. } => hints.clone(),

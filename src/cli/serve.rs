@@ -1,7 +1,7 @@
 //! `fleetd serve`: the daemon itself, in the foreground. It says on standard output where it listens and with which
 //! charter; its log goes to standard error.
 
-mod log;
+pub(super) mod log;
 
 use std::path::PathBuf;
 

@@ -20,6 +20,8 @@ const LOCK: &str = "lock";
 const TURNS: &str = "turns";
 const SESSIONS: &str = "sessions";
 const AUDIT: &str = "audit.jsonl";
+/// What the pane server has here: its socket, its lock, its logs.
+const PANES: &str = "panes.";
 /// What the command line reads to find the daemon; there only while one listens.
 const DAEMON: &str = "daemon.json";
 
@@ -215,7 +217,7 @@ fn check(dir: &Path) -> Result<(), StoreError> {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    let begins = [TURNS, SESSIONS, STORE, DAEMON, AUDIT];
+    let begins = [TURNS, SESSIONS, STORE, DAEMON, AUDIT, PANES];
     let is_ours = |name: &str| name == LOCK || begins.iter().any(|begin| name.starts_with(begin));
     let names = fs::read_dir(dir).map_err(|error| StoreError::of_dir(dir, &error))?;
     let holds_others = names.flatten().any(|entry| !entry.file_name().to_str().is_some_and(is_ours));

@@ -54,6 +54,8 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
         &["task::JoinSet", "JoinSet::new", "task::spawn_blocking"],
         "its one task, run by the daemon, owns the watch of each turn; reading files is awaited on the spot",
     ),
+    ("src/pane/server", &["thread::Builder"], "a process of its own without a runtime; it joins its threads"),
+    ("src/pane/embedded", &["task::spawn_blocking"], "looking through /proc blocks; it is awaited on the spot"),
     ("src/launch/ending", &["task::spawn_blocking"], "killing a tree blocks; it is awaited on the spot"),
     (
         "src/launch/typed",
@@ -103,6 +105,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("toml", &["config"]),
     ("ureq", &["cli"]),
+    ("vt100", &["pane"]),
 ];
 
 /// Where something may be written to the terminal: everything else logs events.

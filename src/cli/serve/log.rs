@@ -1,4 +1,4 @@
-//! The daemon's log on standard error: how much of it, whose, and how a panic stands in it.
+//! The log of the daemon and of the pane server: how much of it, whose, and how a panic stands in it.
 //!
 //! What is logged is decided where it happens. Here is only what holds for all of it: nobody's words come in by a
 //! library's own events or by the text of a panic.
@@ -15,9 +15,17 @@ use super::super::exit::Failure;
 /// Logs whole messages below `error`, with headers and texts; whatever was asked for, these stay out.
 const TALKATIVE: &str = "rmcp";
 
-/// Begins to log, for the whole process.
+/// Begins to log on standard error, for the whole process.
 pub fn start(level: &str, colour: bool) -> Result<(), Failure> {
-    let log = subscriber(level, colour, std::io::stderr)?;
+    start_to(level, colour, std::io::stderr)
+}
+
+/// Begins to log to whatever can be written to, for the whole process.
+pub fn start_to<W>(level: &str, colour: bool, to: W) -> Result<(), Failure>
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let log = subscriber(level, colour, to)?;
     tracing::subscriber::set_global_default(log)
         .map_err(|error| Failure::io("cannot begin to log", std::io::Error::other(error)))?;
     std::panic::set_hook(Box::new(tell_panic));
