@@ -2,3 +2,5 @@
 //!
 //! A host starts a program in a pane, types into it and shows its screen. What is typed when is the launcher's matter,
 //! and what it means the fleet's: no rule about turns, and no agent, may come in here.
+
+pub mod herdr;
