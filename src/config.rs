@@ -23,6 +23,7 @@ pub use self::token::{Token, TokenError};
 use self::error::Source;
 use self::raw::Raw;
 use crate::fleet::time::Span;
+use crate::fleet::typing::Typing;
 
 const FILE: &str = "fleetd.toml";
 const PORT: u16 = 7717;
@@ -41,6 +42,8 @@ pub struct Config {
     pub charter: CharterSource,
     /// Where sessions live. Default: `auto`.
     pub pane_host: PaneHost,
+    /// How the leader is told that something waits. Default: in its pane, where one is known.
+    pub nudge: Nudge,
     /// How callers are known. Default: `loopback-trust`.
     pub auth: Auth,
     /// The model addresses that a profile may name. Default: none.
@@ -65,9 +68,22 @@ pub enum CharterSource {
 /// Where sessions live.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PaneHost {
-    /// Whatever is there.
+    /// herdr if it answers at the start, else the embedded pane server.
     #[default]
     Auto,
+    /// herdr, however late it comes.
+    Herdr,
+    /// The embedded pane server.
+    Embedded,
+}
+
+/// How the leader is told in its own pane that something waits for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nudge {
+    /// Whether it is told at all. Default: true.
+    pub on: bool,
+    /// How its screen is read.
+    pub screen: Typing,
 }
 
 /// How callers are known.
@@ -267,6 +283,7 @@ pub fn resolve(
     Ok(Config {
         file: file.map(|(file, _)| file.into()),
         pane_host: check::pane_host(source, &raw)?,
+        nudge: check::nudge(source, &raw.nudge)?,
         endpoints: check::endpoints(source, &raw)?,
         executables: check::programs(source, "launch.executables", &raw.launch.executables)?,
         commands: check::programs(source, "commands.allow", &raw.commands.allow)?,

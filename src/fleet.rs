@@ -4,6 +4,7 @@
 
 mod ask;
 pub mod asked;
+mod barred;
 pub mod caller;
 mod calls;
 mod change;
@@ -17,6 +18,7 @@ pub mod input;
 mod keys;
 pub mod mail;
 mod mailbox;
+mod nudge;
 mod queue;
 pub mod record;
 pub mod refusal;
@@ -33,6 +35,7 @@ pub mod team;
 pub mod time;
 mod timers;
 pub mod turn;
+pub mod typing;
 pub mod view;
 mod waits;
 pub mod worker;

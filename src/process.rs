@@ -104,6 +104,13 @@ pub fn lineage(of: ProcessId) -> Vec<ProcessId> {
     if found.first() == Some(&of) { found } else { Vec::new() }
 }
 
+/// Tells whether this very process is in the foreground of its terminal: what is typed there reaches it.
+pub fn is_in_foreground(process: ProcessId) -> bool {
+    Stat::read(process.pid).is_some_and(|stat| {
+        stat.start_time == process.start_time && !stat.is_dead() && stat.group == stat.terminal_group
+    })
+}
+
 /// Returns the living processes of a session, such as all that run in one terminal and did not leave it.
 pub fn session_of(leader: u32) -> Vec<ProcessId> {
     let in_session = |pid| {
@@ -160,7 +167,9 @@ fn all_pids() -> impl Iterator<Item = u32> {
 struct Stat {
     state: u8,
     parent: u32,
+    group: i32,
     session: u32,
+    terminal_group: i32,
     start_time: u64,
 }
 
@@ -178,6 +187,8 @@ impl Stat {
         Some(Self {
             state: *fields.first()?.as_bytes().first()?,
             parent: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
+            terminal_group: fields.get(5)?.parse().unwrap_or(-1),
             // The kernel gives -1 to those that have none, such as threads of its own.
             session: fields.get(3)?.parse().unwrap_or(0),
             start_time: fields.get(19)?.parse().ok()?,

@@ -1,6 +1,17 @@
 ---@meta fleet
 -- Generated from src/charter/describe.rs; `FLEETD_BLESS=1 cargo nextest run reference` writes it anew.
 
+---@class fleet.Typing
+---@field prompt? string[] What the line begins with into which people write; `"> "`, `"❯ "` and `"› "` if absent. As long as none is on the screen, nothing is typed.
+---@field placeholder? string[] What an empty composer may show; what else stands in it is somebody's draft.
+---@field busy? string[] What stands near the composer while the agent works; `"esc to interrupt"` if absent.
+---@field dialog? string[] What stands near the composer while the agent asks for a key; `"1. Yes"` if absent.
+---@field pasted? string[] How the composer shows a paste that it does not write out; `"[Pasted text"` if absent.
+---@field interrupt? string[] The keys that make it stop: `enter`, `esc`, `tab`, `backspace`, `up`, `down`, `left`, `right`, `ctrl+c` and such, or one character; `{ "esc" }` if absent.
+---@field ready_timeout? string|number How long it may take to show an empty composer; `"1m"` if absent.
+---@field quiet? string|number How long an idle screen must have stayed the same for a turn to be over, when nothing else shows it; `"2s"` if absent.
+---@field limit? integer Bytes of a message that are typed at most, 8192 if absent; a longer one is given as a file.
+
 ---@class fleet.Task
 ---@field prompt string The text.
 ---@field kind? string The sender's free word for the kind of work.
@@ -59,12 +70,13 @@
 
 ---@class fleet.Profile
 ---@field about? string What it is for, for people.
----@field launcher string How the worker is started; in this version `"exec"`: a command that gets the prompt on stdin and answers on stdout.
----@field command? string[] Program and arguments of an `exec` worker.
+---@field launcher string How the worker is started. `"exec"`: a command for each turn, which gets the prompt on stdin and answers on stdout. `"typed"`: an interactive program in a pane of its own, which lives between turns and is typed to.
+---@field command? string[] Program and arguments, started without a shell.
 ---@field cwd? string Working directory; the daemon's own if absent.
 ---@field env? table<string, string> Variables that are added to the worker's small environment.
 ---@field timeout? string|number From the start of the process to its exit, such as `"30s"`.
 ---@field idle_ttl? string|number How long an idle worker that started by itself stays.
+---@field typing? fleet.Typing How a `typed` worker is typed to, and what its screen shows.
 ---@field grants? string[] What its workers may do inside their turn beside printing: `"reply"` (give the reply by a call), `"ask"` (ask whoever sent it). Both if absent; a list narrows, `{}` grants nothing.
 
 ---@class fleet.Role

@@ -51,7 +51,7 @@ pub fn reference() -> String {
     for check in describe::TESTS {
         section(&mut out, "t.", check);
     }
-    out.push_str("## Tables that a charter is given\n\n");
+    out.push_str("## Tables that a charter is given, or writes inside another\n\n");
     for (class, fields) in classes() {
         let _ = writeln!(out, "### `{class}`\n");
         table(&mut out, fields);
@@ -61,8 +61,9 @@ pub fn reference() -> String {
     out
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 8] {
+fn classes() -> [(&'static str, &'static [Field]); 9] {
     [
+        ("fleet.Typing", describe::TYPING),
         ("fleet.Task", describe::TASK),
         ("fleet.Load", describe::LOAD),
         ("fleet.Envelope", describe::ENVELOPE),

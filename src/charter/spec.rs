@@ -7,14 +7,16 @@ use serde_json::{Map, Value};
 
 use super::describe::{self, Field};
 use super::schema;
+use crate::engine::panes::Key;
 use crate::fleet::grants::{Grant, Grants};
 use crate::fleet::ids::{ProfileName, RecipeName, RoleName};
 use crate::fleet::refusal::nearest;
 use crate::fleet::team::{Address, Profile, RecipeSpec, Role};
 use crate::fleet::time::Span;
+use crate::fleet::typing::Typing;
 
 /// The launchers of this version.
-const LAUNCHERS: &[&str] = &["exec"];
+const LAUNCHERS: &[&str] = &["exec", "typed"];
 
 /// Fields that are planned; an author who read of them is told so.
 const LATER: &[&str] = &["model", "endpoint", "context_cap", "copy", "setup", "schema", "budget"];
@@ -178,7 +180,7 @@ pub(super) fn span(value: &Value) -> Result<Span, String> {
 pub(super) fn profile(name: &str, value: &Value) -> Result<Profile, Wrong> {
     let fields = Fields::of(format!("profile '{name}'"), value, describe::PROFILE)?;
     let launcher = fields.text("launcher")?;
-    let launcher = fields.need("launcher", launcher, "\"exec\" is the one of this version")?;
+    let launcher = fields.need("launcher", launcher, "\"exec\" or \"typed\"")?;
     if !LAUNCHERS.contains(&launcher.as_str()) {
         return fields.refuse(
             "launcher",
@@ -188,9 +190,9 @@ pub(super) fn profile(name: &str, value: &Value) -> Result<Profile, Wrong> {
     let command = fields.texts("command")?.unwrap_or_default();
     if command.first().is_none_or(String::is_empty) {
         return match fields.get("command") {
-            Some(_) => fields.refuse("command", "an exec worker needs a program to start"),
+            Some(_) => fields.refuse("command", "a worker needs a program to start"),
             None => Err(plain(format!(
-                "profile '{name}': field 'command' is missing: an exec worker needs a program to start, such as {{ \"tr\", \"a-z\", \"A-Z\" }}"
+                "profile '{name}': field 'command' is missing: a worker needs a program to start, such as {{ \"tr\", \"a-z\", \"A-Z\" }}"
             ))),
         };
     }
@@ -206,14 +208,51 @@ pub(super) fn profile(name: &str, value: &Value) -> Result<Profile, Wrong> {
     Ok(Profile {
         name: ProfileName::from(name),
         about: fields.text("about")?,
-        launcher,
         command,
         cwd: fields.text("cwd")?.map(Into::into),
         env,
         timeout: fields.span("timeout")?,
         idle_ttl: fields.span("idle_ttl")?,
         grants: grants(&fields)?,
+        typing: typing(&fields, &launcher)?,
+        launcher,
     })
+}
+
+/// Reads how the workers of a profile are typed to.
+fn typing(fields: &Fields, launcher: &str) -> Result<Option<Box<Typing>>, Wrong> {
+    let is_typed = launcher == "typed";
+    let Some(value) = fields.get("typing") else { return Ok(is_typed.then(Box::default)) };
+    if !is_typed {
+        return fields.refuse("typing", format!("nothing is typed to a worker of the launcher '{launcher}'"));
+    }
+    let inner = Fields::of(format!("{}: field 'typing'", fields.what), value, describe::TYPING)?;
+    let usual = Typing::default();
+    let list = |name: &str, usual: Vec<String>| match inner.texts(name)? {
+        Some(words) if words.iter().any(|word| word.trim().is_empty()) => {
+            inner.refuse(name, "an empty text is on every screen")
+        }
+        found => Ok(found.unwrap_or(usual)),
+    };
+    let interrupt = list("interrupt", usual.interrupt)?;
+    if let Some(wrong) = interrupt.iter().find_map(|key| Key::parse(key).err()) {
+        return inner.refuse("interrupt", wrong);
+    }
+    let prompt = list("prompt", usual.prompt)?;
+    if prompt.is_empty() {
+        return inner.refuse("prompt", "without a mark of the composer nothing could ever be typed");
+    }
+    Ok(Some(Box::new(Typing {
+        prompt,
+        placeholder: list("placeholder", usual.placeholder)?,
+        busy: list("busy", usual.busy)?,
+        dialog: list("dialog", usual.dialog)?,
+        pasted: list("pasted", usual.pasted)?,
+        interrupt,
+        ready_timeout: inner.span("ready_timeout")?.unwrap_or(usual.ready_timeout),
+        quiet: inner.span("quiet")?.unwrap_or(usual.quiet),
+        limit: inner.count("limit", 200, usual.limit as u32)? as usize,
+    })))
 }
 
 fn grants(fields: &Fields) -> Result<Grants, Wrong> {

@@ -35,7 +35,12 @@ pub fn run(terminal: &Terminal, command: SeatCommand) -> Result<Exit, Failure> {
 
 fn line(seat: &SeatView) -> String {
     match (&seat.by, seat.age_ms) {
-        (Some(by), Some(ms)) => format!("{by} is the leader, for {}", Span(ms)),
+        (Some(by), Some(ms)) => {
+            let told = seat.told.map(|times| format!("; it was told in its pane {times} times that something waits"));
+            let not_told = seat.not_told.as_ref().map(|why| format!("; it is not told that something waits: {why}"));
+            let more: String = told.into_iter().chain(not_told).collect();
+            format!("{by} is the leader, for {}{more}", Span(ms))
+        }
         _ => "the seat is free: the first session that calls a leader's tool becomes the leader".into(),
     }
 }

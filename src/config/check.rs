@@ -9,22 +9,45 @@ use std::path::Path;
 use toml::Spanned;
 
 use super::error::{ConfigError, Source, nearest};
-use super::raw::{Raw, RawEndpoint, RawLimits};
+use super::raw::{Raw, RawEndpoint, RawLimits, RawNudge};
 use super::token::{Token, TokenError};
 use super::url::host_of;
-use super::{Auth, Endpoint, EndpointName, Host, Limits, Machine, PaneHost, TokenAuth};
+use super::{Auth, Endpoint, EndpointName, Host, Limits, Machine, Nudge, PaneHost, TokenAuth};
 use crate::fleet::time::Span;
+use crate::fleet::typing::Typing;
 
 /// Checks everything that no argument can replace; `listen` and `charter` are checked where they are chosen.
 pub(super) fn pane_host(source: Source<'_>, raw: &Raw) -> Result<PaneHost, ConfigError> {
     const VALID: [&str; 4] = ["auto", "herdr", "embedded", "agentapi"];
     match raw.pane_host.as_ref().map(|word| (word, word.get_ref().as_str())) {
         None | Some((_, "auto")) => Ok(PaneHost::Auto),
+        Some((_, "herdr")) => Ok(PaneHost::Herdr),
+        Some((_, "embedded")) => Ok(PaneHost::Embedded),
         Some((word, name)) if VALID.contains(&name) => Err(source
             .refuse(&word.span(), format!("pane_host = \"{name}\" is not in this version"))
-            .hint("write pane_host = \"auto\", or leave it out")),
+            .hint("write \"auto\", \"herdr\" or \"embedded\"")),
         Some((word, name)) => Err(one_of(source, word, "pane_host", name, &VALID)),
     }
+}
+
+pub(super) fn nudge(source: Source<'_>, raw: &RawNudge) -> Result<Nudge, ConfigError> {
+    let list = |name: &str, words: &Option<Spanned<Vec<Spanned<String>>>>, usual: Vec<String>| {
+        let Some(words) = words else { return Ok(usual) };
+        let texts = words.get_ref().iter();
+        if let Some(empty) = texts.clone().find(|text| text.get_ref().trim().is_empty()) {
+            return Err(source.refuse(&empty.span(), format!("nudge.{name}: an empty text is on every screen")));
+        }
+        Ok(texts.map(|text| text.get_ref().clone()).collect())
+    };
+    let usual = Typing { placeholder: vec!["Try \"".into()], ..Typing::default() };
+    let screen = Typing {
+        prompt: list("prompt", &raw.prompt, usual.prompt.clone())?,
+        placeholder: list("placeholder", &raw.placeholder, usual.placeholder.clone())?,
+        busy: list("busy", &raw.busy, usual.busy.clone())?,
+        dialog: list("dialog", &raw.dialog, usual.dialog.clone())?,
+        ..usual
+    };
+    Ok(Nudge { on: raw.on.unwrap_or(true), screen })
 }
 
 pub(super) fn auth(source: Source<'_>, raw: &Raw, machine: &dyn Machine) -> Result<Auth, ConfigError> {

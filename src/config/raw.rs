@@ -24,6 +24,7 @@ pub(super) struct Raw {
     pub endpoints: BTreeMap<Spanned<String>, RawEndpoint>,
     pub launch: RawLaunch,
     pub commands: RawCommands,
+    pub nudge: RawNudge,
     pub broker: Option<RawBroker>,
     pub limits: RawLimits,
 }
@@ -47,6 +48,16 @@ pub(super) struct RawLaunch {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawCommands {
     pub allow: Vec<Spanned<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawNudge {
+    pub on: Option<bool>,
+    pub prompt: Option<Spanned<Vec<Spanned<String>>>>,
+    pub placeholder: Option<Spanned<Vec<Spanned<String>>>>,
+    pub busy: Option<Spanned<Vec<Spanned<String>>>>,
+    pub dialog: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -69,7 +69,7 @@ fn a_whole_file_is_read() {
     let text = r#"
         listen = "[::1]:9"
         charter = "mine"
-        pane_host = "auto"
+        pane_host = "herdr"
         auth = "loopback-trust"
         [endpoints.local-llm]
         url = "https://LLM.example/anthropic"
@@ -82,6 +82,9 @@ fn a_whole_file_is_read() {
         executables = ["/bin/sh"]
         [commands]
         allow = ["cargo", "rg"]
+        [nudge]
+        on = false
+        prompt = ["$ "]
         [limits]
         max_workers = 3
         max_prompt_bytes = 2048
@@ -102,6 +105,8 @@ fn a_whole_file_is_read() {
         (&["127.0.0.1".to_owned()][..], &None, None)
     );
     assert_eq!((config.executables, config.commands), (vec!["/bin/sh".into()], vec!["cargo".into(), "rg".into()]));
+    assert_eq!((config.pane_host, config.nudge.on), (PaneHost::Herdr, false));
+    assert_eq!((config.nudge.screen.prompt, config.nudge.screen.dialog), (vec!["$ ".into()], vec!["1. Yes".into()]));
     let limits = Limits { max_workers: 3, max_prompt_bytes: 2048, retention: Span::days(2), drain: Span::seconds(5) };
     assert_eq!(config.limits, limits);
 }
@@ -208,7 +213,7 @@ const WRONG: &[(&str, &str)] = &[
     (
         "\n\nzzz = 1",
         "/e/fleetd.toml:3: there is no setting 'zzz' | valid here: listen, charter, pane_host, auth, token_file, \
-         token_env, seat_ttl, hosts, endpoints, launch, commands, broker, limits",
+         token_env, seat_ttl, hosts, endpoints, launch, commands, nudge, broker, limits",
     ),
     ("[limits]\nmax_worker = 1", "/e/fleetd.toml:2: there is no setting 'max_worker' | did you mean 'max_workers'?"),
     (
@@ -240,8 +245,8 @@ const WRONG: &[(&str, &str)] = &[
          name a directory that exists, or make one with fleetd init",
     ),
     (
-        "pane_host = \"herdr\"",
-        "/e/fleetd.toml:1: pane_host = \"herdr\" is not in this version | write pane_host = \"auto\", or leave it out",
+        "pane_host = \"agentapi\"",
+        "/e/fleetd.toml:1: pane_host = \"agentapi\" is not in this version | write \"auto\", \"herdr\" or \"embedded\"",
     ),
     (
         "pane_host = \"embeded\"",
@@ -251,6 +256,7 @@ const WRONG: &[(&str, &str)] = &[
         "pane_host = \"x\"",
         "/e/fleetd.toml:1: pane_host = \"x\" does not exist | valid: auto, herdr, embedded, agentapi",
     ),
+    ("[nudge]\nbusy = [\" \"]", "/e/fleetd.toml:2: nudge.busy: an empty text is on every screen"),
     ("auth = \"none\"", "/e/fleetd.toml:1: auth = \"none\" does not exist | valid: loopback-trust, token"),
     (
         "token_file = \"t\"",

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use super::embedded;
-use crate::config::{Auth, CharterSource, Config};
+use crate::config::{Auth, CharterSource, Config, Nudge, PaneHost};
 use crate::fleet::Limits;
 use crate::fleet::time::Span;
 
@@ -21,6 +21,10 @@ pub struct Settings {
     pub state: PathBuf,
     /// The charter.
     pub charter: Charter,
+    /// Where sessions live.
+    pub pane_host: PaneHost,
+    /// How the leader is told that something waits.
+    pub nudge: Nudge,
     /// Programs that a profile may start; empty = whatever it names.
     pub executables: Vec<String>,
     /// Bounds of the fleet.
@@ -64,6 +68,8 @@ impl From<Config> for Settings {
                 CharterSource::Dir(dir) => Charter::Dir(dir),
                 CharterSource::Embedded => Charter::BuiltIn,
             },
+            pane_host: config.pane_host,
+            nudge: config.nudge,
             executables: config.executables,
             limits: Limits {
                 max_workers: config.limits.max_workers,

@@ -16,6 +16,7 @@ use crate::config::Auth;
 use crate::engine::handle::Handle;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{self, Door, Verb, Verdict};
+use crate::fleet::worker::{Worker, WorkerState};
 
 /// How long the fleet may take to hear of a worker that runs.
 const ARRIVAL: Duration = Duration::from_secs(5);
@@ -64,7 +65,8 @@ impl Shared {
         loop {
             let fleet = published.borrow_and_update().clone();
             let identity = conn.identity(headers, session, &fleet, &self.auth).await;
-            let on_its_way = || fleet.workers().any(|worker| worker.turn.is_some() && worker.process.is_none());
+            let is_new = |worker: &Worker| worker.turn.is_some() || worker.state == WorkerState::Starting;
+            let on_its_way = || fleet.workers().any(|worker| is_new(worker) && worker.process.is_none());
             if identity.caller != Doubt::Stray.into() || !on_its_way() {
                 return identity;
             }

@@ -35,6 +35,7 @@ pub struct Handle {
     tickets: Arc<AtomicU64>,
     pub(super) journal: Arc<dyn Journal>,
     pub(super) policy: Arc<dyn Policy>,
+    launchers: Arc<dyn Launchers>,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -62,6 +63,7 @@ pub fn build(fleet: Fleet, ports: Ports) -> (Handle, impl Future<Output = ()> + 
         tickets: Arc::new(AtomicU64::new(1)),
         journal: ports.journal.clone(),
         policy: ports.policy.clone(),
+        launchers: ports.launchers.clone(),
         clock: ports.clock.clone(),
     };
     let actor = Actor::new(Parts {
@@ -107,7 +109,7 @@ impl Handle {
     pub fn degraded(&self) -> Vec<String> {
         let store = self.trouble.borrow().clone();
         let charter = self.policy.status().error.map(|error| format!("charter: {error}"));
-        store.into_iter().chain(charter).collect()
+        store.into_iter().chain(charter).chain(self.launchers.trouble()).collect()
     }
 
     /// Tells the engine what a launcher saw.

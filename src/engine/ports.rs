@@ -82,6 +82,10 @@ pub enum JournalError {
 pub trait Launchers: Send + Sync + 'static {
     /// Carries out one order.
     fn carry_out(&self, order: WorkEffect);
+    /// Returns why sessions cannot be started or reached now, if so.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Who decides where a task goes, and executes recipes.

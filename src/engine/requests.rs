@@ -309,6 +309,12 @@ pub struct SeatView {
     /// Milliseconds since it was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ms: Option<u64>,
+    /// How often it was told in its pane that something waits, since it last looked; absent when it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<usize>,
+    /// Why the last try to tell it came to nothing, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_told: Option<String>,
 }
 
 /// What a request that was cut off came to.

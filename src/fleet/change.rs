@@ -72,6 +72,8 @@ impl Fleet {
                 (_, Some(_), Some(turn)) if turn.state.is_in_flight() => WorkEffect::Hand(worker.clone(), turn.clone()),
                 (_, Some(id), _) => WorkEffect::Interrupt(worker.clone(), id),
                 (WorkerState::Draining, None, _) => WorkEffect::Stop(worker.clone()),
+                (WorkerState::Failed(_), None, _) => return None,
+                _ if worker.profile.has_session() => WorkEffect::Watch(worker.clone()),
                 _ => return None,
             };
             Some(Effect::Work(order))

@@ -148,7 +148,10 @@ impl Fleet {
             let valid = team.profiles.keys().map(|name| name.as_str());
             return Err(Refusal::unknown("profile", profile.as_str(), valid));
         };
-        let state = if profile.has_session() { WorkerState::Starting } else { WorkerState::Ready };
+        let (state, session) = match profile.has_session() {
+            true => (WorkerState::Starting, self.fresh()),
+            false => (WorkerState::Ready, 0),
+        };
         let worker = self.put_worker(
             cx,
             Worker {
@@ -162,6 +165,7 @@ impl Fleet {
                 elastic,
                 process: None,
                 turns: 0,
+                session,
             },
         );
         self.worker_event(cx, &worker.name, format!("started with profile {}", worker.profile.name));

@@ -195,6 +195,13 @@ pub struct RunCall {
 /// What a launcher saw. Every sighting may come late, twice or never.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sighting {
+    /// The worker's pane-exec runs: from now on it is known by its process.
+    Began {
+        /// The worker.
+        worker: WorkerName,
+        /// Its pane-exec.
+        process: Process,
+    },
     /// The worker has called in and is idle.
     Up {
         /// The worker.
@@ -227,17 +234,47 @@ pub enum Sighting {
         /// Whether nothing of the turn runs any more.
         idle: bool,
     },
+    /// Nothing of the turn was typed, and nothing will be by this hand: somebody's draft or a dialog is in the way.
+    Held {
+        /// The worker.
+        worker: WorkerName,
+        /// The turn.
+        turn: TurnId,
+        /// Which hand this answers: how often the turn had been handed out by then.
+        hand: usize,
+        /// What is in the way.
+        why: String,
+    },
     /// The worker was seen idle.
     Idle {
         /// The worker.
         worker: WorkerName,
     },
-    /// A dialog is open.
+    /// A dialog or somebody's draft is in the way of the next text.
     Blocked {
         /// The worker.
         worker: WorkerName,
-        /// What it asks.
+        /// What is in the way.
         why: String,
+    },
+    /// Nothing can be seen of the worker or typed to it now; its processes may live.
+    Unreachable {
+        /// The worker.
+        worker: WorkerName,
+        /// Why.
+        why: String,
+    },
+    /// What was in the way is not any more.
+    Clear {
+        /// The worker.
+        worker: WorkerName,
+    },
+    /// What came of an order to tell the leader that something waits.
+    Nudged {
+        /// The leader.
+        leader: Process,
+        /// What came of it.
+        how: Nudged,
     },
     /// The worker's whole tree is proven dead.
     Gone {
@@ -246,6 +283,17 @@ pub enum Sighting {
         /// How that came.
         why: String,
     },
+}
+
+/// What came of an order to tell the leader that something waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nudged {
+    /// The line was typed and entered.
+    Typed,
+    /// Not now, and why: the leader works, or somebody's draft or a dialog is in the way.
+    NotNow(String),
+    /// No pane of this leader can be found, and why.
+    NoPane(String),
 }
 
 /// Something the fleet wants done; released only after the records of its step are stored.
@@ -264,14 +312,20 @@ pub enum Effect {
 pub enum WorkEffect {
     /// Bring the worker up, then report `Up` or `NotUp`.
     Start(Arc<Worker>),
+    /// Look after this session, which was up: report what is in its way, or that it is `Gone`.
+    Watch(Arc<Worker>),
     /// Give the worker this turn; if it has it already, find out how it stands.
     Hand(Arc<Worker>, Arc<Turn>),
+    /// The worker gave its own reply to this turn, so the turn ends as soon as the worker is idle.
+    Replied(Arc<Worker>, TurnId),
     /// Make the worker stop this turn, then report `Idle`, `Finished` or `Gone`.
     Interrupt(Arc<Worker>, TurnId),
     /// End the worker's whole tree, then report `Gone`.
     Stop(Arc<Worker>),
     /// The turn's end is stored; what was kept for a restart may go.
     Forget(TurnId),
+    /// Tell this leader by one line in its pane that so many things wait, if it is idle; then report `Nudged`.
+    Nudge(Process, usize),
 }
 
 /// What a step of the fleet came to.

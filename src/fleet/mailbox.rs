@@ -25,6 +25,7 @@ impl Fleet {
         until: Option<Time>,
     ) {
         let found = self.mail(sender, after, limit);
+        self.seen_by(sender, &found);
         match (&found, until) {
             (Answer::Mail { messages, .. }, Some(until)) if messages.is_empty() && until > cx.now => {
                 self.wait(ticket, Subject::Mail(sender), Some((after, limit)), until, Some(sender));
@@ -59,6 +60,7 @@ impl Fleet {
             let found = self.mail(sender, after, limit);
             if matches!(&found, Answer::Mail { messages, .. } if !messages.is_empty()) {
                 self.leave(ticket);
+                self.seen_by(sender, &found);
                 cx.answer(ticket, Ok(found));
             }
         }

@@ -33,6 +33,15 @@ impl Queue {
         self.lanes.entry(sender).or_default().entry(to).or_default().insert(id);
     }
 
+    /// Puts back a turn that was taken out and not served after all: its sender keeps the place that it had.
+    pub fn put_back(&mut self, id: TurnId, sender: Sender, to: Address, urgent: bool) {
+        self.push(id, sender, to, urgent);
+        if !urgent {
+            self.rotation.retain(|other| *other != sender);
+            self.rotation.push_front(sender);
+        }
+    }
+
     /// Returns the next turn whose address can be served now, in fair order.
     pub fn next(&self, can_serve: impl Fn(&Address) -> bool) -> Option<TurnId> {
         let urgent = self.urgent.iter().find(|(_, (_, to))| can_serve(to)).map(|(id, _)| *id);
@@ -160,6 +169,18 @@ mod tests {
         queue.push(TurnId(2), Sender::Leader, role(), false);
         assert_eq!(queue.next(|to| *to != busy), Some(TurnId(2)));
         assert_eq!(queue.next(|_| true), Some(TurnId(1)));
+    }
+
+    #[test]
+    fn who_was_not_served_after_all_is_the_next() {
+        let mut queue = Queue::default();
+        queue.push(TurnId(1), Sender::Leader, role(), false);
+        queue.push(TurnId(2), Sender::Operator, role(), false);
+        queue.push(TurnId(3), Sender::Leader, role(), false);
+        queue.serve(TurnId(1), Sender::Leader, &role());
+        queue.put_back(TurnId(1), Sender::Leader, role(), false);
+        let turns = [(1, Sender::Leader), (2, Sender::Operator), (3, Sender::Leader)];
+        assert_eq!(drain(&mut queue, &turns), [1, 2, 3]);
     }
 
     #[test]

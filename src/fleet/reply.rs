@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::calls::event_of;
 use super::envelope::Finish;
 use super::ids::{TurnId, WorkerName};
-use super::input::Answer;
+use super::input::{Answer, Effect, WorkEffect};
 use super::record::Record;
 use super::refusal::{Refusal, RefusalKind};
 use super::state::{Cx, Fleet};
-use super::turn::Turn;
+use super::turn::{Turn, TurnState};
 
 impl Fleet {
     /// Keeps a worker's reply; a later one replaces it until the turn has ended.
@@ -28,6 +28,9 @@ impl Fleet {
         let replaced = self.drafts.insert(turn.id, text.clone()).is_some();
         cx.record(Record::Draft(turn.id, Some(text)));
         let turn = self.turns.get(&turn.id).cloned().unwrap_or(turn);
+        if let Some(worker) = self.workers.get(name).filter(|worker| worker.profile.has_session()).cloned() {
+            cx.effect(Effect::Work(WorkEffect::Replied(worker, turn.id)));
+        }
         let what = if replaced { "the worker replied anew" } else { "the worker replied" };
         cx.event(event_of(&turn, cx.now, what.into()));
         Ok(Answer::Noted { turn, replaced })
@@ -40,12 +43,21 @@ impl Fleet {
         Finish { text, truncated: None, ..finish }
     }
 
+    fn lives_between_turns(&self, name: &WorkerName) -> bool {
+        self.workers.get(name).is_some_and(|worker| worker.profile.has_session())
+    }
+
     /// Returns the turn that a worker has under way, which must be the named one if one is named.
     pub(super) fn turn_of_worker(&self, name: &WorkerName, wanted: Option<TurnId>) -> Result<Arc<Turn>, Refusal> {
         let has = self.workers.get(name).and_then(|worker| worker.turn).and_then(|turn| self.turns.get(&turn));
         let has = has.filter(|turn| turn.state.is_in_flight());
         match (wanted, has) {
             (Some(id), Some(turn)) if turn.id == id => Ok(turn.clone()),
+            // A session may still speak of the turn before: as long as the text is on its way, it must name the new one.
+            (None, Some(turn)) if turn.state == TurnState::Handed && self.lives_between_turns(name) => {
+                let why = format!("turn {} is on its way to worker {name}, and nothing shows that it has it", turn.id);
+                Err(Refusal::new(RefusalKind::Conflict, why).hint("name the turn that is meant as 'turn'"))
+            }
             (None, Some(turn)) => Ok(turn.clone()),
             (Some(id), has) => {
                 let over = self.turns.get(&id).is_some_and(|turn| turn.state.is_settled());

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::caller::Sender;
 use super::mail::Message;
 use super::record::Saved;
 use super::state::{Fleet, Limits};
@@ -50,6 +51,9 @@ impl Fleet {
         for message in saved.messages {
             if let Some(at) = message.expires {
                 fleet.at(at, Timer::Shown(message.to, message.id));
+            }
+            if message.to == Sender::Leader && !message.shown {
+                fleet.unread.insert(message.id);
             }
             fleet.messages.insert((message.to, message.id), Arc::new(message));
         }

@@ -112,6 +112,9 @@ impl Fleet {
         if let Some(until) = seat.as_ref().and_then(|seat| seat.until) {
             self.at(until, Timer::Seat);
         }
+        if self.seat.as_ref().map(|seat| &seat.sitter) != seat.as_ref().map(|seat| &seat.sitter) {
+            self.forget_nudges();
+        }
         self.seat = seat.map(Arc::new);
         cx.record(Record::Seat(self.seat.clone()));
     }

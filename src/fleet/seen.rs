@@ -1,5 +1,6 @@
 //! What launchers report. A sighting may be late, doubled or about something long over; then it changes nothing.
-//! How something was seen, on an exit status or a pane, is the launcher's matter and must not be asked here.
+//! How something was seen, on an exit status or a pane, is the launcher's matter and must not be asked here; what is in
+//! the way of a session's next text is in `barred`.
 
 use super::calls::event_of;
 use super::envelope::Finish;
@@ -20,12 +21,26 @@ const TIMEOUT_SLACK: Span = Span::seconds(5);
 impl Fleet {
     pub(super) fn seen(&mut self, cx: &mut Cx, sighting: Sighting) {
         match sighting {
+            Sighting::Began { worker, process } => self.seen_began(cx, &worker, process),
             Sighting::Up { worker } | Sighting::Idle { worker } => self.seen_idle(cx, &worker),
             Sighting::NotUp { worker, why } => self.seen_not_up(cx, &worker, &why),
             Sighting::Taken { worker, turn, process } => self.seen_taken(cx, &worker, turn, process),
             Sighting::Finished { worker, turn, finish, idle } => self.seen_finished(cx, &worker, turn, *finish, idle),
-            Sighting::Blocked { worker, why } => self.seen_blocked(cx, &worker, why),
+            Sighting::Held { worker, turn, hand, why } => self.seen_held(cx, &worker, turn, hand, why),
+            Sighting::Blocked { worker, why } => self.seen_barred(cx, &worker, WorkerState::Blocked(why)),
+            Sighting::Unreachable { worker, why } => self.seen_barred(cx, &worker, WorkerState::Unreachable(why)),
+            Sighting::Nudged { leader, how } => self.seen_nudged(cx, leader, how),
+            Sighting::Clear { worker } => self.seen_clear(cx, &worker),
             Sighting::Gone { worker, why } => self.seen_gone(cx, &worker, &why),
+        }
+    }
+
+    fn seen_began(&mut self, cx: &mut Cx, name: &WorkerName, process: Process) {
+        let Some(worker) = self.workers.get(name).filter(|worker| worker.process != Some(process)).cloned() else {
+            return;
+        };
+        if worker.profile.has_session() {
+            self.put_worker(cx, Worker { process: Some(process), ..(*worker).clone() });
         }
     }
 
@@ -47,11 +62,7 @@ impl Fleet {
                 Some(turn) if self.turns.get(&turn).is_some_and(|turn| !turn.state.is_settled()) => {}
                 _ => self.free_worker(cx, name),
             },
-            WorkerState::Blocked(_) => {
-                let state = if worker.turn.is_some() { WorkerState::Busy } else { WorkerState::Ready };
-                self.put_worker(cx, Worker { state, since: cx.now, ..(*worker).clone() });
-            }
-            _ => {}
+            _ => self.seen_clear(cx, name),
         }
     }
 
@@ -111,13 +122,6 @@ impl Fleet {
         }
         if !keeps_file {
             cx.effect(Effect::Work(WorkEffect::Forget(id)));
-        }
-    }
-
-    fn seen_blocked(&mut self, cx: &mut Cx, name: &WorkerName, why: String) {
-        let Some(worker) = self.workers.get(name).cloned() else { return };
-        if matches!(worker.state, WorkerState::Ready | WorkerState::Busy) {
-            self.put_worker(cx, Worker { state: WorkerState::Blocked(why), since: cx.now, ..(*worker).clone() });
         }
     }
 

@@ -12,6 +12,7 @@ use super::caller::Sender;
 use super::ids::{Key, MessageId, QuestionId, RoleName, RunId, StepPath, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Effect, Input, Step};
 use super::mail::{Message, Question};
+use super::nudge::Nudge;
 use super::queue::Queue;
 use super::record::{Event, KeyUse, Record};
 use super::refusal::Refusal;
@@ -90,6 +91,9 @@ pub struct Fleet {
     pub(super) draining: bool,
     pub(super) seat: Option<Arc<Seat>>,
     pub(super) drafts: OrdMap<TurnId, Arc<str>>,
+    /// What lies in the leader's mailbox and was shown to nobody yet.
+    pub(super) unread: OrdSet<MessageId>,
+    pub(super) nudge: Nudge,
 }
 
 /// What one step has come to so far, and the moment it happens at.
@@ -144,6 +148,8 @@ impl Fleet {
             draining: false,
             seat: None,
             drafts: OrdMap::new(),
+            unread: OrdSet::new(),
+            nudge: Nudge::default(),
         }
     }
 
@@ -164,6 +170,7 @@ impl Fleet {
             Input::SeatGone(process) => self.seat_gone(&mut cx, process),
         }
         self.dispatch(&mut cx);
+        self.time_nudge(now);
         if self.next != next {
             cx.record(Record::Next(self.next));
         }
@@ -237,6 +244,11 @@ impl Fleet {
 
     pub(super) fn put_message(&mut self, cx: &mut Cx, message: Message) -> Arc<Message> {
         let message = Arc::new(message);
+        if message.to == Sender::Leader && !message.shown {
+            self.unread.insert(message.id);
+        } else {
+            self.unread.remove(&message.id);
+        }
         self.messages.insert((message.to, message.id), message.clone());
         cx.record(Record::Message(message.clone()));
         message
@@ -244,6 +256,7 @@ impl Fleet {
 
     pub(super) fn drop_message(&mut self, cx: &mut Cx, to: Sender, id: MessageId) -> Option<Arc<Message>> {
         let message = self.messages.remove(&(to, id))?;
+        self.unread.remove(&id);
         cx.record(Record::MessageGone(id));
         Some(message)
     }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::grants::Grants;
 use super::ids::{ProfileName, RecipeName, RoleName};
 use super::time::{Span, Time};
+use super::typing::Typing;
 
 /// A loaded charter's number and the hash of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +51,7 @@ pub struct Profile {
     pub about: Option<String>,
     /// Which launcher starts it.
     pub launcher: String,
-    /// Program and arguments of an `exec` worker.
+    /// Program and arguments.
     #[serde(default)]
     pub command: Vec<String>,
     /// Working directory; the daemon's own if absent.
@@ -68,6 +69,9 @@ pub struct Profile {
     /// What its workers may do inside their turn beside printing.
     #[serde(default, skip_serializing_if = "Grants::is_everything")]
     pub grants: Grants,
+    /// How its workers are typed to, where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typing: Option<Box<Typing>>,
 }
 
 impl Profile {

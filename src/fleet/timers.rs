@@ -41,6 +41,8 @@ pub enum Timer {
     Shown(Sender, MessageId),
     /// A seat held by a token was not used.
     Seat,
+    /// The leader may have to be told that something waits.
+    Nudge,
 }
 
 impl Fleet {
@@ -135,6 +137,7 @@ impl Fleet {
                 }
             }
             Timer::Seat => self.seat_over(cx),
+            Timer::Nudge => self.nudge_due(cx),
         }
     }
 }

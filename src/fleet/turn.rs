@@ -198,6 +198,11 @@ impl Turn {
         self.receipt.iter().find(|stamp| stamp.state == state).map(|stamp| stamp.at)
     }
 
+    /// Returns how often it was handed to a worker; more than once only if nothing of it was typed before.
+    pub fn hands(&self) -> usize {
+        self.receipt.iter().filter(|stamp| stamp.state == TurnState::Handed).count()
+    }
+
     /// Enters a state and stamps the receipt.
     pub fn enter(&mut self, state: TurnState, at: Time, note: Option<String>) {
         self.state = state;

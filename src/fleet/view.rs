@@ -51,7 +51,7 @@ pub struct WorkerView {
     /// What it is doing: `starting`, `ready`, `busy`, `clearing`, `draining`, `blocked`, `parked`, `unreachable`,
     /// `failed` or `gone`.
     pub state: String,
-    /// Why, if it is blocked or failed.
+    /// Why, if it is blocked, unreachable or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The turn that it has.
@@ -236,7 +236,7 @@ impl Fleet {
         {
             return match worker.turn {
                 Some(other) => format!("busy: {name} has turn {other}"),
-                None => format!("{}: {name}", worker.state.word()),
+                None => said_of(worker),
             };
         }
         if let Some(until) = self.parked.get(&role) {
@@ -246,7 +246,14 @@ impl Fleet {
         if busy >= spec.max_busy as usize {
             return format!("cap: {busy} of {} workers of '{role}' are busy", spec.max_busy);
         }
+        let in_the_way = self.of_role(&role).find(|worker| is_barred(worker));
         match self.of_role(&role).next() {
+            Some(_)
+                if in_the_way.is_some()
+                    && self.of_role(&role).all(|worker| is_barred(worker) || worker.is_occupied()) =>
+            {
+                in_the_way.map(|worker| said_of(worker)).unwrap_or_default()
+            }
             _ if self.workers.len() >= self.limits.max_workers => {
                 format!("limit: {} workers live, which is limits.max_workers", self.workers.len())
             }
@@ -334,19 +341,38 @@ impl Fleet {
     }
 }
 
+/// Returns whether something is in the way of the next text to a worker that could take it otherwise.
+fn is_barred(worker: &Worker) -> bool {
+    use super::worker::WorkerState::{Blocked, Failed, Parked, Unreachable};
+    matches!(worker.state, Blocked(_) | Unreachable(_) | Parked(_) | Failed(_)) && worker.turn.is_none()
+}
+
+/// Says in a line why a worker that has nothing to do takes nothing.
+fn said_of(worker: &Worker) -> String {
+    let (name, word) = (&worker.name, worker.state.word());
+    match why_of(worker) {
+        Some(why) => format!("{word}: {name}, {why}"),
+        None => format!("{word}: {name}"),
+    }
+}
+
+fn why_of(worker: &Worker) -> Option<&str> {
+    use super::worker::WorkerState;
+    match &worker.state {
+        WorkerState::Blocked(why) | WorkerState::Failed(why) | WorkerState::Unreachable(why) => Some(why),
+        _ => None,
+    }
+}
+
 /// Returns a worker as people are shown it.
 pub fn view_worker(worker: &Worker, now: Time) -> WorkerView {
-    use super::worker::WorkerState;
     WorkerView {
         name: worker.name.clone(),
         role: worker.role.clone(),
         profile: worker.profile.name.clone(),
         launcher: worker.profile.launcher.clone(),
         state: worker.state.word().to_string(),
-        why: match &worker.state {
-            WorkerState::Blocked(why) | WorkerState::Failed(why) => Some(why.clone()),
-            _ => None,
-        },
+        why: why_of(worker).map(str::to_owned),
         turn: worker.turn,
         elastic: worker.elastic,
         turns: worker.turns,

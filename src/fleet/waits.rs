@@ -111,6 +111,9 @@ impl Fleet {
             }
             cx.answer(ticket, Ok(Answer::Settled(turn, None)));
         } else if !self.open_questions(&Subject::Turn(id)).is_empty() || until <= cx.now {
+            if by == Sender::Leader {
+                self.told_leader(&Subject::Turn(id));
+            }
             let answer = self.open_turn(id);
             cx.answer(ticket, Ok(answer));
         } else {
@@ -129,6 +132,9 @@ impl Fleet {
             }
             cx.answer(ticket, Ok(Answer::Ended(run)));
         } else if !self.open_questions(&Subject::Run(id)).is_empty() || until <= cx.now {
+            if by == Sender::Leader {
+                self.told_leader(&Subject::Run(id));
+            }
             let answer = self.open_run(id);
             cx.answer(ticket, Ok(answer));
         } else {
@@ -184,6 +190,9 @@ impl Fleet {
     }
     /// Tells everybody who waits for the asking turn or run that there is a question.
     pub(super) fn tell_asked(&mut self, cx: &mut Cx, subject: &Subject) {
+        if self.waits_itself(subject, Sender::Leader) {
+            self.told_leader(subject);
+        }
         for ticket in self.end_waits(subject) {
             let answer = match subject {
                 Subject::Turn(id) => self.open_turn(*id),

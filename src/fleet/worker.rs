@@ -28,8 +28,8 @@ pub enum WorkerState {
     Blocked(String),
     /// Its usage limit is reached.
     Parked(Time),
-    /// Its pane lives, the agent is silent.
-    Unreachable,
+    /// Its session lives, as far as is known, but nothing can be typed to it now, and why.
+    Unreachable(String),
     /// It did not come up or broke.
     Failed(String),
     /// It is gone; such a row is only recorded, never kept.
@@ -47,7 +47,7 @@ impl WorkerState {
             WorkerState::Draining => "draining",
             WorkerState::Blocked(_) => "blocked",
             WorkerState::Parked(_) => "parked",
-            WorkerState::Unreachable => "unreachable",
+            WorkerState::Unreachable(_) => "unreachable",
             WorkerState::Failed(_) => "failed",
             WorkerState::Gone => "gone",
         }
@@ -88,6 +88,9 @@ pub struct Worker {
     pub process: Option<Process>,
     /// Turns that it ended.
     pub turns: u32,
+    /// The number of its session, which no other worker ever had; 0 for one that lives only inside its turns.
+    #[serde(default)]
+    pub session: u64,
 }
 
 impl Worker {

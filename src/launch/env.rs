@@ -32,13 +32,11 @@ const LOCALE: &[&str] = &[
     "LC_TIME",
 ];
 
-/// What fleetd itself tells a worker of its turn.
+/// What fleetd itself tells a worker.
 #[derive(Debug, Clone)]
 pub struct Provenance {
-    /// The turn.
-    pub turn: String,
-    /// Who sent it.
-    pub from: String,
+    /// The turn and who sent it; none for a session, which has many one after the other.
+    pub turn: Option<(String, String)>,
     /// The worker that has it.
     pub worker: String,
     /// The daemon's state directory, by which `fleetd ask` and `fleetd reply` find it.
@@ -84,13 +82,9 @@ pub fn of_worker(
         }
         environment.insert(name.into(), value.into());
     }
-    let ours = [
-        ("FLEET_TURN", &provenance.turn),
-        ("FLEET_FROM", &provenance.from),
-        ("FLEET_WORKER", &provenance.worker),
-        ("FLEET_STATE", &provenance.state),
-    ];
-    environment.extend(ours.map(|(name, value)| (name.into(), value.into())));
+    let of_turn = provenance.turn.iter().flat_map(|(turn, from)| [("FLEET_TURN", turn), ("FLEET_FROM", from)]);
+    let ours = [("FLEET_WORKER", &provenance.worker), ("FLEET_STATE", &provenance.state)];
+    environment.extend(of_turn.chain(ours).map(|(name, value)| (name.into(), value.into())));
     Ok(environment)
 }
 
@@ -116,7 +110,7 @@ mod tests {
         let ambient: BTreeMap<&str, &str> = ambient.iter().copied().collect();
         let profile = profile.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         let provenance =
-            Provenance { turn: "t1".into(), from: "operator".into(), worker: "w-1".into(), state: "/s".into() };
+            Provenance { turn: Some(("t1".into(), "operator".into())), worker: "w-1".into(), state: "/s".into() };
         let built = of_worker(|name| ambient.get(name).map(OsString::from), &profile, &provenance)?;
         Ok(built.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect())
     }

@@ -3,7 +3,6 @@
 //! Orders come from the engine, sightings go back. What a turn came to is read from its directory and from living
 //! processes alone, so an order may be given twice, also after a restart. No rule about turns may come in here.
 
-mod ending;
 mod finish;
 mod orders;
 mod sweep;

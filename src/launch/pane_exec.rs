@@ -1,11 +1,12 @@
-//! `fleetd pane-exec`: the small parent of one `exec` turn. It runs the turn's program once, keeps what it
-//! says, leaves no process behind and writes the exit record last.
+//! `fleetd pane-exec`: the small parent of every worker's program, be that one `exec` turn or a session in a pane. It
+//! runs the program once, leaves no process behind and writes the exit record last.
 //!
-//! It outlives the daemon and speaks to it only through the turn's directory. Blocking and without a runtime:
-//! hundreds of it may run. No policy may come in here, and no socket.
+//! It outlives the daemon and speaks to it only through a directory. Blocking and without a runtime: hundreds of it
+//! may run. No policy may come in here, and no socket.
 
 mod args;
 mod copy;
+mod terminal;
 mod tree;
 mod wake;
 
@@ -39,7 +40,7 @@ pub const CLAIMED: &str = "claimed";
 /// Runs the turn and returns the exit code of pane-exec: [`RAN`], [`LOST`] or [`UNCLAIMED`].
 pub fn run(args: &Args) -> u8 {
     let dir = TurnDir::new(&args.dir);
-    let (me, wake) = match prepare() {
+    let (me, wake) = match prepare(args.terminal) {
         Ok(prepared) => prepared,
         Err(error) => {
             say(&format!("cannot prepare for the turn in {}: {error}", args.dir.display()));
@@ -48,6 +49,8 @@ pub fn run(args: &Args) -> u8 {
     };
     let claim = Started::by(me);
     match dir.claim(&claim) {
+        // A pane shows the program's words and not ours.
+        Ok(Claim::Won) if args.terminal => {}
         // The daemon, if it is still there, is told at once that the text is taken.
         Ok(Claim::Won) => drop(writeln!(io::stdout(), "{CLAIMED}")),
         Ok(Claim::Lost) => return LOST,
@@ -63,6 +66,8 @@ pub fn run(args: &Args) -> u8 {
     }
     let record = if wake.told_to_end() {
         ExitRecord::without_a_run(Ended::Killed)
+    } else if args.terminal {
+        terminal::run(args, me, &wake).unwrap_or_else(not_started)
     } else {
         Running::start(args, &dir, me).map_or_else(not_started, |running| running.until_end(args.timeout, &wake))
     };
@@ -71,11 +76,13 @@ pub fn run(args: &Args) -> u8 {
 }
 
 /// Everything that must hold before the claim: from it on no signal but KILL may end pane-exec without a record.
-fn prepare() -> io::Result<(ProcessId, Wake)> {
+fn prepare(terminal: bool) -> io::Result<(ProcessId, Wake)> {
     let wake = Wake::install()?;
-    // Away from the terminal on which the daemon was started: its Ctrl-C is the daemon's affair, and a worker
+    // In a pane it leads the terminal's session already. Otherwise: away from the terminal on which the daemon was started: its Ctrl-C is the daemon's affair, and a worker
     // that asks for a password there must fail instead of waiting. Fails only for a group's leader, who is away already.
-    let _ = setsid();
+    if !terminal {
+        let _ = setsid();
+    }
     set_child_subreaper(Some(getpid()))?;
     Ok((ProcessId::current()?, wake))
 }
@@ -135,9 +142,13 @@ impl Running {
 }
 
 fn spawn(args: &Args, prompt: File, me: ProcessId) -> Result<Child, String> {
+    spawn_with(args, me, |command| command.stdin(prompt).stdout(Stdio::piped()).stderr(Stdio::piped()))
+}
+
+fn spawn_with(args: &Args, me: ProcessId, stdio: impl FnOnce(&mut Command) -> &mut Command) -> Result<Child, String> {
     let program = args.argv.first().ok_or("the plan names no program")?;
     let mut command = Command::new(program);
-    command.args(&args.argv[1..]).stdin(prompt).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    stdio(command.args(&args.argv[1..])).process_group(0);
     env::mark(&mut command, me);
     if let Some(cwd) = &args.cwd {
         let seen = std::fs::metadata(cwd);

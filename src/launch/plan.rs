@@ -1,4 +1,4 @@
-//! The launch plan of an `exec` turn: program, directory, environment, limit. Checked against the operator's policy.
+//! The launch plan of a worker's program: argv, directory, environment, limit. Checked against the operator's policy.
 //!
 //! A later version reads plans from `lua/launchers/`; the checks stay in Rust. Nothing is started here.
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::env::{EnvError, Provenance, of_worker};
 use crate::fleet::team::Profile;
 
-/// How one turn's program is started.
+/// How a program is started: that of one turn, or that of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The program and its arguments.
@@ -53,7 +53,7 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// Makes the plan of a profile for one turn. An empty list of executables allows all.
+    /// Makes the plan of a profile. An empty list of executables allows all.
     ///
     /// # Errors
     ///
@@ -116,12 +116,13 @@ mod tests {
             timeout: Some(Span::seconds(30)),
             idle_ttl: None,
             grants: Default::default(),
+            typing: None,
         }
     }
 
     fn plan(command: &[&str], executables: &[&str]) -> Result<Plan, PlanError> {
         let provenance =
-            Provenance { turn: "t1".into(), from: "run r2".into(), worker: "w-1".into(), state: "/s".into() };
+            Provenance { turn: Some(("t1".into(), "run r2".into())), worker: "w-1".into(), state: "/s".into() };
         let executables: Vec<String> = executables.iter().map(|word| word.to_string()).collect();
         Plan::of(&profile(command), &provenance, &executables)
     }

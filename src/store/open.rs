@@ -30,7 +30,7 @@ pub(super) fn for_writing(state: &StateDir, max_pages: Option<u32>) -> Result<Co
     check_integrity(file, &conn)?;
     if version == 0 {
         // Before the schema is there: should this be cut short, the next start finds the file as new as it is now.
-        state.set_turns_aside()?;
+        state.set_old_files_aside()?;
     }
     settings(&conn).map_err(failed)?;
     migrate(&conn, version).map_err(failed)?;

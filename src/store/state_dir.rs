@@ -18,6 +18,7 @@ use super::error::StoreError;
 const STORE: &str = "fleet.db";
 const LOCK: &str = "lock";
 const TURNS: &str = "turns";
+const SESSIONS: &str = "sessions";
 const AUDIT: &str = "audit.jsonl";
 /// What the command line reads to find the daemon; there only while one listens.
 const DAEMON: &str = "daemon.json";
@@ -49,8 +50,9 @@ impl StateDir {
         let path = fs::canonicalize(path).map_err(|error| StoreError::of_dir(path, &error))?;
         check(&path)?;
         let lock = Lock::take(&path)?;
-        let turns = path.join(TURNS);
-        private_builder().create(&turns).map_err(|error| StoreError::of_dir(&turns, &error))?;
+        for inner in [TURNS, SESSIONS].map(|name| path.join(name)) {
+            private_builder().create(&inner).map_err(|error| StoreError::of_dir(&inner, &error))?;
+        }
         Ok(StateDir { path, lock: Arc::new(lock) })
     }
 
@@ -74,20 +76,27 @@ impl StateDir {
         self.path.join(TURNS)
     }
 
-    /// Moves the files of all turns aside, where there are any, for a store that is new: its turns have the numbers of
-    /// those before, and what an older one left would pass for theirs.
-    pub(super) fn set_turns_aside(&self) -> Result<(), StoreError> {
-        let turns = self.turns();
-        let failed = |error: std::io::Error| StoreError::of_dir(&turns, &error);
-        if fs::read_dir(&turns).map_err(failed)?.next().is_none() {
-            return Ok(());
+    /// Returns the directory in which each session has its files.
+    pub fn sessions(&self) -> PathBuf {
+        self.path.join(SESSIONS)
+    }
+
+    /// Moves the files of all turns and sessions aside, where there are any, for a store that is new: it gives the
+    /// numbers of those before once more, and what an older one left would pass for theirs.
+    pub(super) fn set_old_files_aside(&self) -> Result<(), StoreError> {
+        for name in [TURNS, SESSIONS] {
+            let files = self.path.join(name);
+            let failed = |error: std::io::Error| StoreError::of_dir(&files, &error);
+            if fs::read_dir(&files).map_err(failed)?.next().is_none() {
+                continue;
+            }
+            let mut aside = (1..).map(|n| self.path.join(format!("{name}.old-{n}")));
+            let aside = aside.find(|aside| fs::symlink_metadata(aside).is_err()).expect("numbers do not end");
+            fs::rename(&files, &aside).map_err(failed)?;
+            private_builder().create(&files).map_err(failed)?;
+            File::open(&self.path).and_then(|dir| dir.sync_all()).map_err(failed)?;
+            tracing::warn!(aside = %aside.display(), "the store is new: files that an older one left were moved aside");
         }
-        let mut aside = (1..).map(|n| self.path.join(format!("{TURNS}.old-{n}")));
-        let aside = aside.find(|aside| fs::symlink_metadata(aside).is_err()).expect("numbers do not end");
-        fs::rename(&turns, &aside).map_err(failed)?;
-        private_builder().create(&turns).map_err(failed)?;
-        File::open(&self.path).and_then(|dir| dir.sync_all()).map_err(failed)?;
-        tracing::warn!(aside = %aside.display(), "the store is new: files of an older one's turns were moved aside");
         Ok(())
     }
 

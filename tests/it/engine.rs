@@ -164,6 +164,7 @@ async fn bench() -> Bench {
         timeout: None,
         idle_ttl: None,
         grants: Default::default(),
+        typing: None,
     };
     let role = Role { name: "w".into(), about: None, profiles: vec!["p".into()], max_busy: 1, max_waiting: 10 };
     let team = Team {

@@ -35,11 +35,11 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// A store that knows the prompts, and which turns have ended.
 #[derive(Default)]
-struct Prompts(Mutex<BTreeMap<TurnId, (Arc<str>, TurnState)>>, Faults, Mutex<BTreeMap<TurnId, Arc<Envelope>>>);
+pub struct Prompts(Mutex<BTreeMap<TurnId, (Arc<str>, TurnState)>>, Faults, Mutex<BTreeMap<TurnId, Arc<Envelope>>>);
 
 /// How often the store is still to fail when it is asked for a prompt.
 #[derive(Default)]
-struct Faults {
+pub struct Faults {
     errors: AtomicU32,
     panics: AtomicU32,
 }
@@ -51,6 +51,13 @@ fn one_more(left: &AtomicU32) -> bool {
 
 fn answer<T: Send + 'static>(value: T) -> Boxed<Result<T, JournalError>> {
     Box::pin(async { Ok(value) })
+}
+
+impl Prompts {
+    /// The store has this prompt from now on.
+    pub fn put(&self, turn: u64, prompt: &str) {
+        self.0.lock().unwrap().insert(TurnId(turn), (prompt.into(), TurnState::Handed));
+    }
 }
 
 impl Journal for Prompts {
@@ -171,6 +178,7 @@ impl House {
             timeout: None,
             idle_ttl: None,
             grants: Default::default(),
+            typing: None,
         };
         Worker {
             name: "w-1".into(),
@@ -183,6 +191,7 @@ impl House {
             elastic: true,
             process: None,
             turns: 0,
+            session: 0,
         }
     }
 
@@ -244,7 +253,7 @@ impl Life {
     }
 }
 
-fn turn_of(id: u64) -> Turn {
+pub fn turn_of(id: u64) -> Turn {
     Turn {
         id: TurnId(id),
         sender: Sender::Operator,

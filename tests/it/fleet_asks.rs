@@ -193,7 +193,7 @@ fn a_dialog_keeps_new_turns_away_until_it_is_closed() {
     stage.up("s-1");
     stage.seen(Sighting::Blocked { worker: "s-1".into(), why: "trust this folder?".to_string() });
     let turn = stage.send("s-1");
-    assert_eq!(stage.waits(turn), "blocked: s-1");
+    assert_eq!(stage.waits(turn), "blocked: s-1, trust this folder?");
     stage.seen(Sighting::Idle { worker: "s-1".into() });
     assert_eq!(stage.handed(), [turn]);
 }

@@ -220,6 +220,9 @@ pub fn orders(effects: &[Effect]) -> Vec<String> {
         Effect::Work(WorkEffect::Hand(worker, turn)) => format!("hand {} to {}", turn.id, worker.name),
         Effect::Work(WorkEffect::Interrupt(worker, turn)) => format!("interrupt {turn} at {}", worker.name),
         Effect::Work(WorkEffect::Stop(worker)) => format!("stop {}", worker.name),
+        Effect::Work(WorkEffect::Watch(worker)) => format!("watch {}", worker.name),
+        Effect::Work(WorkEffect::Replied(worker, turn)) => format!("{} replied to {turn}", worker.name),
+        Effect::Work(WorkEffect::Nudge(leader, n)) => format!("tell process {} of {n}", leader.pid),
         Effect::Work(WorkEffect::Forget(turn)) => format!("forget {turn}"),
         Effect::Run(order) => match order {
             fleetd::fleet::run::RunEffect::Start { run } => format!("start {}", run.id),
@@ -273,6 +276,7 @@ pub fn team(number: u64, max_busy: u32) -> Arc<Team> {
             timeout: Some(Span::seconds(30)),
             idle_ttl: None,
             grants: Default::default(),
+            typing: None,
         };
         let role =
             Role { name: role.into(), about: None, profiles: vec![profile.name.clone()], max_busy, max_waiting: 3 };

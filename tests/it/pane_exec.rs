@@ -34,7 +34,7 @@ impl Turn {
 
     fn args(&self, argv: &[&str]) -> Args {
         let argv = argv.iter().map(OsString::from).collect();
-        Args { dir: self.dir.path().into(), cwd: None, timeout: None, max_output: MAX_OUTPUT, argv }
+        Args { dir: self.dir.path().into(), cwd: None, timeout: None, max_output: MAX_OUTPUT, terminal: false, argv }
     }
 
     fn start(&self, args: &Args) -> Child {

@@ -30,6 +30,7 @@ fn worker(name: &str) -> Worker {
         elastic: true,
         process: None,
         turns: 2,
+        session: 7,
     }
 }
 

@@ -83,5 +83,6 @@ fn profile(name: &str, session: bool, changed: bool) -> Profile {
         timeout: changed.then_some(Span::seconds(40)),
         idle_ttl: changed.then_some(Span::seconds(30)),
         grants: Default::default(),
+        typing: None,
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fleetd::fleet::envelope::{Exit, Finish};
 use fleetd::fleet::ids::{TurnId, WorkerName};
-use fleetd::fleet::input::{Sighting, WorkEffect};
+use fleetd::fleet::input::{Nudged, Sighting, WorkEffect};
 use fleetd::fleet::turn::{Outcome, Turn};
 use fleetd::fleet::worker::{Process, Worker};
 
@@ -71,10 +71,16 @@ impl Host {
     pub fn take(&mut self, order: WorkEffect) {
         let worker = match &order {
             WorkEffect::Start(worker)
+            | WorkEffect::Watch(worker)
+            | WorkEffect::Replied(worker, _)
             | WorkEffect::Hand(worker, _)
             | WorkEffect::Interrupt(worker, _)
             | WorkEffect::Stop(worker) => worker.name.clone(),
             WorkEffect::Forget(id) => return self.forget(*id),
+            WorkEffect::Nudge(leader, n) => {
+                let how = if self.tame || n % 2 == 0 { Nudged::Typed } else { Nudged::NotNow("it works".into()) };
+                return self.sightings.push(Sighting::Nudged { leader: *leader, how });
+            }
         };
         self.orders.entry(worker).or_default().push_back(order);
     }
@@ -93,10 +99,12 @@ impl Host {
         self.orders.retain(|_, orders| !orders.is_empty());
         match order.clone() {
             WorkEffect::Start(worker) => self.start(&worker),
+            // What there is to see, `look_around` sees; when a turn ends, the schedule says.
+            WorkEffect::Watch(_) | WorkEffect::Replied(..) => {}
             WorkEffect::Hand(worker, turn) => self.hand(&worker, &turn),
             WorkEffect::Interrupt(worker, id) => self.interrupt(&worker, id),
             WorkEffect::Stop(worker) => self.stop(&worker),
-            WorkEffect::Forget(_) => {}
+            WorkEffect::Forget(_) | WorkEffect::Nudge(..) => {}
         }
         Some(order)
     }
@@ -126,6 +134,10 @@ impl Host {
         if !self.turns.contains_key(&id) || again {
             if session && !self.sessions.contains_key(&name) {
                 return self.gone(&name, "its session is gone");
+            }
+            if session && self.sessions.get(&name).is_some_and(|session| session.blocked) {
+                let why = "a draft in the composer".to_string();
+                return self.sightings.push(Sighting::Held { worker: name, turn: id, hand: turn.hands(), why });
             }
             if self.runs_another(&name, id) {
                 self.fault = Some(format!("{name} was handed {id} while it runs another turn"));

@@ -91,9 +91,12 @@ impl Story {
 fn order_line(order: &WorkEffect) -> String {
     match order {
         WorkEffect::Start(worker) => format!("start {}", worker.name),
+        WorkEffect::Watch(worker) => format!("watch {}", worker.name),
+        WorkEffect::Replied(worker, id) => format!("{} replied to {id}", worker.name),
         WorkEffect::Hand(worker, turn) => format!("hand {} to {}", turn.id, worker.name),
         WorkEffect::Interrupt(worker, id) => format!("interrupt {id} at {}", worker.name),
         WorkEffect::Stop(worker) => format!("stop {}", worker.name),
+        WorkEffect::Nudge(process, n) => format!("tell process {} that {n} wait", process.pid),
         WorkEffect::Forget(id) => format!("forget {id}"),
     }
 }

@@ -114,7 +114,9 @@ impl Watch {
                 if envelope.ok && own.is_none() && *envelope.text != *format!("the reply to {id}") {
                     return broken("no message is made up", format!("{id} got the reply '{}'", envelope.text));
                 }
-                if envelope.outcome == Outcome::Unknown && !died {
+                // A worker that speaks of a turn it was not told of is the one other way.
+                let spoke = envelope.why.as_ref().is_some_and(|why| why.starts_with("the worker spoke in it"));
+                if envelope.outcome == Outcome::Unknown && !died && !spoke {
                     return broken("unknown only where a host died", format!("{id}: {:?}", envelope.why));
                 }
                 Ok(())
@@ -171,6 +173,14 @@ impl Watch {
 
     /// First in first out per sender and address, urgent ones first; and fair between senders.
     fn order(&mut self, step: &Step, fleet: &Fleet) -> Checked {
+        for record in &step.records {
+            let Record::Turn(turn) = record else { continue };
+            if turn.state == TurnState::Queued && turn.hands() > 0 {
+                // It was not served after all.
+                let of_sender = self.overtaken.iter_mut().filter(|((_, _, sender), _)| *sender == turn.sender);
+                of_sender.for_each(|(_, n)| *n = n.saturating_sub(1));
+            }
+        }
         for effect in &step.effects {
             let Effect::Work(WorkEffect::Hand(worker, turn)) = effect else { continue };
             let urgent = turn.priority == Priority::Now;
@@ -220,11 +230,14 @@ fn waiting(fleet: &Fleet, role: &RoleName) -> BTreeMap<Sender, TurnId> {
     next
 }
 
-/// A turn only goes on, but for an answered question.
+/// A turn only goes on, but for an answered question, and for one that was handed and not typed.
 fn turn_goes_on(before: Option<&Turn>, turn: &Turn) -> Checked {
     let back = before.is_some_and(|before| {
         let answered = before.state == TurnState::Asking && turn.state == TurnState::Working;
-        (turn.state < before.state && !answered) || before.outcome.is_some_and(|outcome| turn.outcome != Some(outcome))
+        // The host keeps that nothing was typed: it faults when a turn is run twice.
+        let held = before.state == TurnState::Handed && turn.state == TurnState::Queued;
+        (turn.state < before.state && !answered && !held)
+            || before.outcome.is_some_and(|outcome| turn.outcome != Some(outcome))
     });
     let new_one_ended = before.is_none() && turn.state.is_settled();
     if back || new_one_ended {
@@ -317,7 +330,8 @@ pub fn released(effect: &Effect, journal: &Journal) -> Checked {
             journal.turns.get(id).is_some_and(|turn| turn.state.is_settled()) && journal.envelopes.contains_key(id)
         }
         Effect::Work(WorkEffect::Start(worker)) => journal.workers.contains_key(&worker.name),
-        Effect::Work(WorkEffect::Stop(_)) => true,
+        Effect::Work(WorkEffect::Replied(_, id)) => journal.drafts.contains_key(id),
+        Effect::Work(WorkEffect::Stop(_) | WorkEffect::Watch(_) | WorkEffect::Nudge(..)) => true,
         Effect::Run(RunEffect::Start { run }) => {
             journal.runs.contains_key(&run.id) && journal.jobs.contains_key(&run.id)
         }

@@ -71,6 +71,8 @@ fn answers_are_written_as_their_schemas_say() {
         turn: Some(TurnId(17)),
         via_child: Some(true),
         seat: Some(SeatView {
+            told: None,
+            not_told: None,
             taken: true,
             by: Some("process 7".into()),
             process: Some(Process { pid: 7, start: 8 }),

@@ -48,6 +48,8 @@ impl Handle {
     }
 
     fn seat_as(&self, seat: Option<&Arc<Seat>>) -> SeatView {
+        let fleet = self.fleet();
+        let (told, not_told) = fleet.nudges();
         SeatView {
             taken: seat.is_some(),
             by: seat.map(|seat| seat.sitter.to_string()),
@@ -58,6 +60,8 @@ impl Handle {
             since: seat.map(|seat| seat.since),
             until: seat.and_then(|seat| seat.until),
             age_ms: seat.map(|seat| self.now().since(seat.since).0),
+            told: seat.and(Some(told)).filter(|told| *told > 0),
+            not_told: seat.and(not_told).map(str::to_owned),
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Keys that are pressed in a pane, by the names that charters and hosts use.
+//! Only those that every host can press; when one is pressed is the launcher's matter.
 
 use std::fmt;
 

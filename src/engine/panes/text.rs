@@ -1,4 +1,5 @@
 //! Text that may be typed: what a terminal or the program in it would take as a command is not in it.
+//! What an agent would take as a command of its own is the launcher's matter.
 
 /// Returns the text without control characters but line ends and tabs: no ESC (which could end the paste), no other
 /// C0, no DEL, no C1. CR LF and a lone CR become LF, for CR is the Enter key.

@@ -14,12 +14,13 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
+use super::super::ending;
 use super::super::env::Provenance;
 use super::super::pane_exec::{Args, MAX_OUTPUT};
 use super::super::plan::Plan;
 use super::super::turn_dir::{Ended, ExitRecord, Started, TurnDir, TurnDirError};
+use super::Desk;
 use super::finish::{Standing, of_record, of_vanished, standing};
-use super::{Desk, ending};
 use crate::fleet::envelope::Finish;
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
@@ -143,8 +144,7 @@ impl Watch {
         let prompt = prompt.map_err(|error| Obstacle::Passing(error.to_string()))?;
         let prompt = prompt.ok_or_else(|| Obstacle::Final("its prompt is not in the store".into()))?;
         let provenance = Provenance {
-            turn: turn.id.to_string(),
-            from: turn.sender.to_string(),
+            turn: Some((turn.id.to_string(), turn.sender.to_string())),
             worker: self.worker.name.to_string(),
             state: self.desk.options.turns.parent().unwrap_or(Path::new("")).display().to_string(),
         };
@@ -172,6 +172,7 @@ impl Watch {
             cwd: plan.cwd,
             timeout: plan.timeout,
             max_output: MAX_OUTPUT,
+            terminal: false,
             argv: plan.argv,
         };
         // A file of its own and not the daemon's stderr, which would stay open as long as the worker runs.

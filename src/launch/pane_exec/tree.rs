@@ -22,18 +22,20 @@ pub(super) struct Tree {
     main: u32,
     status: Option<WaitStatus>,
     is_empty: bool,
+    has_stopped: bool,
 }
 
 impl Tree {
     /// Returns the tree of a child that was just spawned.
     pub(super) fn of(main: u32) -> Self {
-        Self { main, status: None, is_empty: false }
+        Self { main, status: None, is_empty: false, has_stopped: false }
     }
 
     /// Buries whoever is dead, and returns how the main process ended, if it did.
     pub(super) fn reap(&mut self) -> Option<WaitStatus> {
         loop {
-            match wait(WaitOptions::NOHANG) {
+            match wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+                Ok(Some((pid, status))) if status.stopped() => self.has_stopped |= self.is_main(pid),
                 Ok(Some((pid, status))) if self.is_main(pid) => self.status = Some(status),
                 Ok(Some(_)) => {}
                 Ok(None) => return self.status,
@@ -43,6 +45,11 @@ impl Tree {
                 }
             }
         }
+    }
+
+    /// Tells whether the main process was seen to have stopped since this was last asked.
+    pub(super) fn take_stopped(&mut self) -> bool {
+        std::mem::take(&mut self.has_stopped)
     }
 
     /// Ends all that is left: TERM, a short grace, KILL until nobody is there. Returns those whom even KILL did not end.

@@ -274,7 +274,9 @@ async fn work(
             Order::Work(WorkEffect::Stop(w)) => {
                 engine.seen(Sighting::Gone { worker: w.name.clone(), why: "stopped".into() }).await;
             }
-            Order::Work(WorkEffect::Forget(_)) => {}
+            Order::Work(
+                WorkEffect::Forget(_) | WorkEffect::Watch(_) | WorkEffect::Replied(..) | WorkEffect::Nudge(..),
+            ) => {}
             Order::Run(RunEffect::Start { run }) => {
                 let request = Box::new(StepRequest::Ask("which colour?".into()));
                 let step = RunInput::Step {

@@ -1,15 +1,15 @@
-//! Ending a pane-exec with its tree from outside.
+//! Ending a pane-exec with its tree from outside, be it that of a turn or of a session.
 //!
 //! Asked nicely first, since only pane-exec sees its whole tree and writes the record. What it can no longer do is
-//! done here. Which turn that is for is unknown here.
+//! done here. What that ends is unknown here.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::super::ended::gone;
-use super::super::env::root_mark;
+use super::ended::gone;
+use super::env::root_mark;
 use crate::process::{ProcessId, descendants, marked_with};
 
 /// How long pane-exec has after TERM: it needs less than 0.4 s for its tree, and the record goes to the disk.

@@ -1,0 +1,136 @@
+//! The directory of one session, `<state>/sessions/<worker>-<number>/`: the claim and the exit record of its pane-exec,
+//! as a turn's directory has them, and a note of each turn whose text may have been typed.
+//!
+//! The note is made before the first key and can be made only once: that is what keeps a text from being typed twice.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use crate::fleet::ids::TurnId;
+use crate::launch::turn_dir::{Claim, Ended, ExitRecord, Started, TurnDir, TurnDirError};
+use crate::process::ProcessId;
+
+/// The directory of one session.
+#[derive(Clone, Debug)]
+pub(super) struct SessionDir {
+    dir: TurnDir,
+}
+
+/// How a session stands.
+#[derive(Clone, Debug)]
+pub(super) enum Standing {
+    /// Nobody has started it.
+    Unclaimed,
+    /// Its pane-exec runs.
+    Running(ProcessId),
+    /// Its pane-exec is gone, with its record if it left one.
+    Ended(Started, Option<Box<ExitRecord>>),
+}
+
+impl SessionDir {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { dir: TurnDir::new(path) }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(super) fn create(&self) -> Result<(), TurnDirError> {
+        self.dir.create()
+    }
+
+    /// Tells how the session stands.
+    pub(super) fn standing(&self) -> Result<Standing, TurnDirError> {
+        // The record is read after it was seen that nobody runs: it is written before pane-exec ends.
+        match self.dir.started()? {
+            None => Ok(Standing::Unclaimed),
+            Some(started) if started.process != ProcessId::NOBODY && started.is_alive() => {
+                Ok(Standing::Running(started.process))
+            }
+            Some(started) => Ok(Standing::Ended(started, self.dir.exit()?.map(Box::new))),
+        }
+    }
+
+    /// Claims the session for nobody, so that no pane-exec that is still on its way can start it. Returns false if one
+    /// was faster.
+    pub(super) fn seal(&self) -> Result<bool, TurnDirError> {
+        self.dir.create()?;
+        match self.dir.claim(&Started::by(ProcessId::NOBODY))? {
+            Claim::Won => self.dir.write_exit(&ExitRecord::without_a_run(Ended::Killed)).map(|()| true),
+            Claim::Lost => Ok(self.dir.started()?.is_some_and(|started| started.process == ProcessId::NOBODY)),
+        }
+    }
+
+    /// Notes that the text of a turn is about to be typed. Returns false if that was noted before.
+    pub(super) fn note_typed(&self, turn: TurnId) -> io::Result<bool> {
+        match OpenOptions::new().write(true).create_new(true).open(self.note(turn)) {
+            Ok(note) => note.sync_all().and_then(|()| self.sync()).map(|()| true),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells whether the text of a turn may have been typed.
+    pub(super) fn is_typed(&self, turn: TurnId) -> io::Result<bool> {
+        self.note(turn).try_exists()
+    }
+
+    /// Takes the note back, when it is shown that nothing was typed, or when the turn is over and stored.
+    pub(super) fn forget(&self, turn: TurnId) -> io::Result<()> {
+        match fs::remove_file(self.note(turn)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => self.sync(),
+        }
+    }
+
+    /// Removes the directory with all it holds.
+    pub(super) fn remove(&self) -> Result<(), TurnDirError> {
+        self.dir.remove()
+    }
+
+    fn note(&self, turn: TurnId) -> PathBuf {
+        self.path().join(format!("{turn}.typed"))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        File::open(self.path())?.sync_all()
+    }
+}
+
+/// Says how a session's program ended, for people.
+pub(super) fn said(record: Option<&ExitRecord>) -> String {
+    match record.map(|record| &record.ended) {
+        Some(Ended::Code(code)) => format!("its program ended with exit code {code}"),
+        Some(Ended::Signal(signal)) => format!("its program was ended by signal {signal}"),
+        Some(Ended::TimedOut) => "its time was over".into(),
+        Some(Ended::Killed) => "it was told to end".into(),
+        Some(Ended::NotStarted(why)) => why.clone(),
+        None => "its pane-exec was killed".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_noted_once_and_a_session_sealed_for_good() {
+        let place = tempfile::TempDir::new().expect("a temporary directory");
+        let dir = SessionDir::new(place.path().join("w-1-5"));
+        dir.create().expect("it is made");
+        let turn = TurnId(3);
+        assert!(!dir.is_typed(turn).expect("it can be looked at"));
+        assert!(dir.note_typed(turn).expect("it is written"));
+        assert!(!dir.note_typed(turn).expect("it is there"), "somebody may have typed it");
+        assert!(dir.is_typed(turn).expect("it can be looked at"));
+        dir.forget(turn).expect("it is removed");
+        dir.forget(turn).expect("twice is fine");
+        assert!(dir.note_typed(turn).expect("it is written"));
+        assert!(matches!(dir.standing(), Ok(Standing::Unclaimed)));
+        assert!(dir.seal().expect("it is sealed"));
+        assert!(dir.seal().expect("it stays so"));
+        assert!(matches!(dir.standing(), Ok(Standing::Ended(_, Some(_)))));
+    }
+}

@@ -1,0 +1,221 @@
+//! The keeper of one session, from its start or adoption to its end: takes the orders for it, looks at its pane when
+//! there is reason to, and reports what it saw.
+//!
+//! How a session is started is in `start`, what happens with a turn in `work`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::super::ended::gone;
+use super::super::ending;
+use super::Desk;
+use super::files::{SessionDir, Standing, said};
+use super::look::Look;
+use super::sessions::dir_of;
+use super::work::Doing;
+use crate::engine::panes::{Pane, PaneError, PaneSeen, Screen};
+use crate::fleet::ids::TurnId;
+use crate::fleet::input::Sighting;
+use crate::fleet::turn::Turn;
+use crate::fleet::typing::Typing;
+use crate::fleet::worker::Worker;
+use crate::process::ProcessId;
+
+/// How often something in the way of the next text is looked at again.
+const BARRED: Duration = Duration::from_secs(1);
+/// How soon after a change the screen is looked at; a screen that never rests is not looked at more often.
+const SETTLE: Duration = Duration::from_millis(50);
+/// How long to wait before what cannot be read or reached now is tried again.
+const REST: Duration = Duration::from_secs(1);
+
+/// What a keeper is told.
+#[derive(Debug)]
+pub(super) enum Order {
+    Hand(Arc<Turn>),
+    Interrupt(TurnId),
+    Replied(TurnId),
+    Forget(TurnId),
+}
+
+/// The keeper of one session.
+pub(super) struct Keeper {
+    pub(super) desk: Arc<Desk>,
+    pub(super) worker: Arc<Worker>,
+    pub(super) dir: SessionDir,
+    pub(super) orders: UnboundedReceiver<Order>,
+    pub(super) stop: CancellationToken,
+    pub(super) pane: Option<Pane>,
+    pub(super) doing: Doing,
+    /// What was reported to be in the way of the next text.
+    pub(super) barred: Option<String>,
+    /// When the pane is looked at next without being told to.
+    pub(super) next: Option<Instant>,
+}
+
+impl Keeper {
+    pub(super) fn new(
+        desk: Arc<Desk>,
+        worker: Arc<Worker>,
+        orders: UnboundedReceiver<Order>,
+        stop: CancellationToken,
+    ) -> Self {
+        let dir = dir_of(&desk, &worker);
+        Self { desk, worker, dir, orders, stop, pane: None, doing: Doing::Idle, barred: None, next: None }
+    }
+
+    pub(super) fn typing(&self) -> Typing {
+        self.worker.profile.typing.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Keeps the session to its end and reports it.
+    pub(super) async fn run(mut self, may_start: bool) {
+        let Some(root) = self.begin(may_start).await else { return };
+        let mut seen = self.desk.host().seen();
+        // What stands on the screen of an adopted session is not known yet.
+        self.next = Some(Instant::now());
+        loop {
+            let next = self.next;
+            let due = async move {
+                match next {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return self.end(root, "it was stopped").await,
+                () = gone(root) => return self.report_gone().await,
+                order = self.orders.recv() => match order {
+                    Some(order) => self.take(order).await,
+                    None => return,
+                },
+                heard = seen.recv() => match heard {
+                    Ok(seen) => self.heard(&seen),
+                    // Whoever fell behind looks at everything anew.
+                    Err(RecvError::Lagged(_)) => self.soon(SETTLE),
+                    Err(RecvError::Closed) => self.rest().await,
+                },
+                () = due => {
+                    self.next = None;
+                    self.look_around().await;
+                }
+            }
+        }
+    }
+
+    fn heard(&mut self, seen: &PaneSeen) {
+        let here = |id: &String| self.pane.as_ref().is_some_and(|pane| pane.id == *id);
+        match seen {
+            PaneSeen::Changed(id) if here(id) => self.soon(SETTLE),
+            PaneSeen::Gone(id) if here(id) => self.soon(Duration::ZERO),
+            PaneSeen::Up | PaneSeen::Down(_) => self.soon(Duration::ZERO),
+            PaneSeen::Changed(_) | PaneSeen::Gone(_) => {}
+        }
+    }
+
+    /// Looks at the pane after this time at the latest.
+    pub(super) fn soon(&mut self, after: Duration) {
+        let at = Instant::now() + after;
+        self.next = Some(self.next.map_or(at, |next| next.min(at)));
+    }
+
+    /// Looks at the pane and does what follows.
+    async fn look_around(&mut self) {
+        match self.screen().await {
+            Ok(screen) => {
+                let look = Look::of(&screen, &self.typing());
+                self.step(&screen, &look).await;
+            }
+            Err(why) => {
+                self.bar(Some(Sighting::Unreachable { worker: self.worker.name.clone(), why })).await;
+                self.soon(REST);
+            }
+        }
+    }
+
+    /// Returns what the pane shows; if the pane is not where it was, it is looked for by its process.
+    pub(super) async fn screen(&mut self) -> Result<Screen, String> {
+        let host = self.desk.options.host.clone();
+        if let Some(pane) = self.pane.clone() {
+            match host.screen(pane).await {
+                Err(PaneError::Gone(_)) => self.pane = None,
+                other => return other.map_err(|error| error.to_string()),
+            }
+        }
+        let Ok(Standing::Running(root)) = self.dir.standing() else { return Err("its program is gone".into()) };
+        let found = host.pane_of(vec![root.into()]).await.map_err(|error| error.to_string())?;
+        let pane = found.ok_or_else(|| format!("{} has no pane in which it runs", host.word()))?;
+        self.pane = Some(pane.clone());
+        host.screen(pane).await.map_err(|error| error.to_string())
+    }
+
+    /// Reports what is in the way of the next text, if that is news, and looks again as long as something is.
+    pub(super) async fn bar(&mut self, what: Option<Sighting>) {
+        let why = what.as_ref().map(|sighting| match sighting {
+            Sighting::Blocked { why, .. } | Sighting::Unreachable { why, .. } => why.clone(),
+            _ => String::new(),
+        });
+        if why.is_some() {
+            self.soon(BARRED);
+        }
+        if self.barred != why {
+            self.barred = why;
+            let clear = || Sighting::Clear { worker: self.worker.name.clone() };
+            self.desk.tell(what.unwrap_or_else(clear)).await;
+        }
+    }
+
+    /// Ends everything of the session and reports it.
+    pub(super) async fn end(&mut self, root: ProcessId, why: &str) {
+        ending::end(root).await;
+        self.clear_away().await;
+        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why: why.into() }).await;
+    }
+
+    /// Its pane-exec is gone by itself.
+    pub(super) async fn report_gone(&mut self) {
+        let (started, record) = loop {
+            match self.dir.standing() {
+                Ok(Standing::Ended(started, record)) => break (Some(started), record),
+                Ok(_) => break (None, None),
+                Err(error) => {
+                    tracing::warn!(worker = %self.worker.name, %error, "how a session ended cannot be read");
+                    self.rest().await;
+                }
+            }
+        };
+        if record.is_none()
+            && let Some(root) = started.filter(|started| started.is_this_boot()).map(|started| started.process)
+        {
+            tracing::warn!(worker = %self.worker.name, pid = root.pid, "a session's pane-exec was killed, and not by fleetd");
+            drop(tokio::task::spawn_blocking(move || ending::kill(root)).await);
+        }
+        self.clear_away().await;
+        let why = said(record.as_deref());
+        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why }).await;
+    }
+
+    /// Closes the pane of a session of which nothing runs any more, and removes its files.
+    pub(super) async fn clear_away(&mut self) {
+        if let Some(pane) = self.pane.take()
+            && let Err(error) = self.desk.host().close(pane).await
+        {
+            tracing::info!(worker = %self.worker.name, %error, "the pane of a session that ended was not closed");
+        }
+        if let Err(error) = self.dir.remove() {
+            tracing::warn!(worker = %self.worker.name, %error, "the files of a session that ended stay");
+        }
+    }
+
+    pub(super) async fn rest(&self) {
+        tokio::select! {
+            () = tokio::time::sleep(REST) => {}
+            () = self.stop.cancelled() => {}
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Sessions of which the fleet knows nothing: those of a daemon whose store is lost, or that died while it cleared away.
+//! They are ended and reported, for nobody could reach them any more.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::super::ending;
+use super::Desk;
+use super::files::{SessionDir, Standing};
+use crate::launch::turn_dir::TurnDir;
+use crate::process::ProcessId;
+
+/// Ends every session that has files and no keeper.
+pub(super) async fn leftovers(desk: Arc<Desk>, kept: HashSet<String>) {
+    let sessions = desk.options.sessions.clone();
+    let listed = tokio::task::spawn_blocking(move || list(sessions, &kept)).await.unwrap_or_default();
+    for path in listed {
+        let dir = SessionDir::new(path);
+        match dir.standing() {
+            Ok(Standing::Running(root)) => {
+                tracing::warn!(session = %dir.path().display(), pid = root.pid, "a session that the fleet does not know is ended");
+                ending::end(root).await;
+            }
+            Ok(Standing::Ended(started, None)) if started.is_this_boot() && started.process != ProcessId::NOBODY => {
+                let root = started.process;
+                drop(tokio::task::spawn_blocking(move || ending::kill(root)).await);
+            }
+            Ok(_) => {}
+            // What cannot be read may belong to somebody: it stays.
+            Err(error) => {
+                tracing::warn!(%error, "files of a session stay");
+                continue;
+            }
+        }
+        if let Err(error) = dir.remove() {
+            tracing::warn!(%error, "files of a session that nobody knows stay");
+        }
+    }
+}
+
+fn list(sessions: PathBuf, kept: &HashSet<String>) -> Vec<PathBuf> {
+    let entries = fs::read_dir(sessions).into_iter().flatten().flatten();
+    let unknown = entries.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        !kept.contains(name.strip_prefix(TurnDir::REMOVED).unwrap_or(&name))
+    });
+    unknown.map(|entry| entry.path()).collect()
+}
