@@ -2,10 +2,10 @@
 //! `contract!(ItsRig)` makes one test of each line. Occupants are plain programs in private directories.
 //! Nothing here knows a host, and nothing waits but for something that can be seen.
 
-mod ends;
-mod input;
-mod starts;
-mod survives;
+pub mod ends;
+pub mod input;
+pub mod starts;
+pub mod survives;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
