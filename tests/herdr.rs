@@ -4,3 +4,9 @@
 
 #[path = "herdr/checks/agent.rs"]
 mod agent;
+#[path = "herdr/checks/house.rs"]
+mod house;
+#[path = "herdr/checks/replay.rs"]
+mod replay;
+#[path = "herdr/checks/wire.rs"]
+mod wire;

@@ -72,6 +72,9 @@ pub enum ServeError {
     /// The thread of the audit cannot be started.
     #[error("cannot start the thread that writes the audit: {0}")]
     Audit(std::io::Error),
+    /// Where the pane host would be is not known.
+    #[error("the pane host cannot be reached: {0}")]
+    Panes(String),
     /// Its own program cannot be found, which every worker's pane-exec is.
     #[error("the path of fleetd's own program cannot be found: {0}")]
     Program(std::io::Error),
@@ -137,7 +140,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
         journal: journal.clone(),
         sightings: sightings.clone(),
     });
-    let (host, host_task) = super::panes::host(settings.pane_host, state.path()).await;
+    let (host, host_task) = super::panes::host(settings.pane_host, state.path()).await.map_err(ServeError::Panes)?;
     let (typed, typed_task) = launch::typed::Typed::new(launch::typed::Options {
         sessions: state.sessions(),
         program: super::panes::own_program().map_err(ServeError::Program)?,
