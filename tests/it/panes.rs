@@ -1,5 +1,5 @@
 //! The pane hosts, each held against the contract (`panes/contract.rs`); what only one of them can do stands in a
 //! file of its own. Everything happens to real processes in real terminals.
 
-#[allow(dead_code, unused_imports, unused_macros, reason = "the first rig comes with the embedded host")]
 mod contract;
+mod herdr;

@@ -1,4 +1,5 @@
-//! One process in a terminal of its own, and what that terminal shows. Ends are told to whoever started it.
+//! One process in a terminal of its own, and what that terminal shows.
+//! Ends are told to whoever started it.
 
 use std::io::{self, Read, Write};
 use std::num::NonZeroU16;
