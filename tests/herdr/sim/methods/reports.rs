@@ -287,7 +287,8 @@ fn until(
     let epoch = server.epoch.load(std::sync::atomic::Ordering::SeqCst);
     loop {
         let found = look(&server.house());
-        if server.epoch.load(std::sync::atomic::Ordering::SeqCst) != epoch {
+        let order = std::sync::atomic::Ordering::SeqCst;
+        if server.epoch.load(order) != epoch || server.stopping.load(order) {
             return Ok(None);
         }
         if let Some(found) = found? {
