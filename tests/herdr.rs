@@ -1,4 +1,5 @@
-//! The programs that tests start, used as tests use them: as processes, in a real terminal and on a real socket.
+//! The programs that tests start, used as tests use them:
+//! as processes, in a real terminal and on a real socket.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is, its helpers included")]
 

@@ -74,6 +74,18 @@ impl Herdr {
         });
         (Self { desk: Arc::clone(&desk) }, watch::run(desk))
     }
+
+    /// Asks whether a herdr that we can speak with is there; the error says why not.
+    ///
+    /// # Errors
+    ///
+    /// Fails where none answers in time, or one that is too old.
+    pub async fn answers(&self, within: Duration) -> Result<(), String> {
+        match tokio::time::timeout(within, self.desk.check_protocol()).await {
+            Ok(answered) => answered.map_err(|fault| PaneError::from(fault).to_string()),
+            Err(_) => Err(format!("herdr at {} does not answer within {within:?}", self.desk.options.socket.display())),
+        }
+    }
 }
 
 impl PaneHost for Herdr {

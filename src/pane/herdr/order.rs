@@ -1,4 +1,5 @@
-//! Where a worker's tab stands among the others, and when a label is restored. Rules only; herdr is not asked here.
+//! Where a worker's tab stands among the others, and when a label is restored.
+//! Rules only; herdr is not asked here.
 
 use super::told::Tab;
 

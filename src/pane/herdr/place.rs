@@ -1,4 +1,5 @@
 //! Where herdr listens: the same order of precedence as herdr's own.
+//! Whether anybody listens there is not asked here.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! The recorded sessions of both versions, read by this client's types: nothing that it uses may be lost.
+//! The recorded sessions of both versions, read by this client's types:
+//! nothing that it uses may be lost.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! What herdr tells, as far as this client uses it. Fields that are not known are ignored: later versions have more.
+//! What herdr tells, as far as this client uses it.
+//! Fields that are not known are ignored: later versions have more.
 
 use serde::Deserialize;
 

@@ -42,8 +42,10 @@ pub async fn run(desk: Arc<Desk>) {
         // A server that is there again at once was only renewed: nobody needs to hear that it was away.
         let why = ended.to_string();
         desk.state().is_known = false;
+        // Whoever calls in vain has it tried again sooner, but not all the time.
+        sleep(AWAY.0).await;
         tokio::select! {
-            () = sleep(wait) => {}
+            () = sleep(wait - AWAY.0) => {}
             () = desk.nudge.notified(), if wait > AWAY.0 => {}
         }
         if wait > AWAY.0 {

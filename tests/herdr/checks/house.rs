@@ -1,4 +1,5 @@
-//! A herdr-sim of its own for a test: a private home, the server as a process, requests by hand.
+//! A herdr-sim of its own for a test:
+//! a private home, the server as a process, requests by hand.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

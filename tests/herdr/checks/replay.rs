@@ -238,8 +238,9 @@ impl Played<'_> {
             until("the connection is closed without an answer", || {
                 *connection.ended.lock().unwrap() || connection.stream.shutdown(Shutdown::Write).is_err()
             });
-            if !connection.lines.lock().unwrap().is_empty() {
-                self.faults.push(format!("{} was answered", connection.request));
+            let answers = connection.lines.lock().unwrap();
+            if !answers.is_empty() {
+                self.faults.push(format!("{} was answered: {answers:?}", connection.request));
             }
         }
         let _ = connection.stream.shutdown(Shutdown::Both);

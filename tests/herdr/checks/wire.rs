@@ -147,7 +147,7 @@ fn a_restart_gives_shells_under_the_old_ids_and_a_kill_forgets_the_newest() {
     let (before, terminal) = (info(&house), told(&house)["terminal_id"].clone());
 
     house.done("server.live_handoff", json!({}));
-    until("it is back", || house.send(PING).is_some());
+    until("it is back", || UnixStream::connect(house.socket()).is_ok());
     assert_eq!(info(&house)["shell_pid"], before["shell_pid"], "a handoff keeps processes");
     assert_ne!(told(&house)["terminal_id"], terminal);
 

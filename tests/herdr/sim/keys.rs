@@ -1,4 +1,5 @@
 //! Keys by the names that the real server knows, as the bytes that it sends.
+//! Other keyboard protocols are not spoken here.
 
 /// Returns the bytes of a key, or nothing where the name is not known.
 pub fn bytes(name: &str, application_cursor: bool, shift_tab: &str) -> Option<Vec<u8>> {

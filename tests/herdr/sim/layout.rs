@@ -1,4 +1,5 @@
-//! How the panes of a tab divide its area: a tree of splits. Sizes are told, no terminal is resized.
+//! How the panes of a tab divide its area: a tree of splits.
+//! Sizes are told, no terminal is resized.
 
 use serde_json::{Value, json};
 

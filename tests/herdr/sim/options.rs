@@ -1,4 +1,5 @@
-//! How the server is started: its command line and environment as the real one reads them, and which version it plays.
+//! How the server is started:
+//! its command line and environment as the real one reads them, and which version it plays.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! The parameters of a request, read as the real server reads them: what does not fit is an invalid request.
+//! The parameters of a request, read as the real server reads them:
+//! what does not fit is an invalid request.
 
 use serde_json::{Map, Value};
 

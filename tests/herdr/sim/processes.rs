@@ -1,4 +1,5 @@
-//! Processes of panes: what runs in a session, what has the terminal, and how a session is ended. Read from `/proc`.
+//! Processes of panes: what runs in a session, what has the terminal, and how a session is ended.
+//! Read from `/proc`.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! What a pane's agent is said to do: reports, and which of them are dropped with an `ok`. No event is sent from here.
+//! What a pane's agent is said to do: reports, and which of them are dropped with an `ok`.
+//! No event is sent from here.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! A subscription: at most one event an entry and tick, old ones first, lost ones not told, ended by any byte.
+//! A subscription: at most one event an entry and tick, old ones first,
+//! lost ones not told, ended by any byte.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;

@@ -1,10 +1,13 @@
-//! One process in a terminal of its own, and what that terminal shows. Ends are told to whoever started it.
+//! One process in a terminal of its own, and what that terminal shows.
+//! Ends are told to whoever started it.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
 /// How many rows are kept that have left the screen.
 const KEPT_ROWS: usize = 2_000;
@@ -36,7 +39,7 @@ impl Terminal {
         let pid = child.process_id().ok_or_else(|| io::Error::other("the process has no pid"))?;
         drop(pair.slave);
         let mut reader = pair.master.try_clone_reader().map_err(io::Error::other)?;
-        let mut writer = pair.master.take_writer().map_err(io::Error::other)?;
+        let mut writer = second_end(pair.master.as_ref())?;
         let cells = |count| NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN);
         let screen = Arc::new(Mutex::new(vt100::Parser::new(cells(rows), cells(columns), KEPT_ROWS)));
         let shown = Arc::clone(&screen);
@@ -112,6 +115,14 @@ impl Terminal {
         let rows = rows.split_off(rows.len().saturating_sub(wanted));
         (rows, left_out)
     }
+}
+
+/// Returns another descriptor of the terminal. The library's own writer types a line end and an end of file when it
+/// goes, which whoever is left in the terminal would read.
+fn second_end(master: &dyn MasterPty) -> io::Result<File> {
+    let raw = master.as_raw_fd().ok_or_else(|| io::Error::other("the terminal has no descriptor"))?;
+    let us = pidfd_open(getpid(), PidfdFlags::empty())?;
+    Ok(File::from(pidfd_getfd(&us, raw, PidfdGetfdFlags::empty())?))
 }
 
 fn rows_of(screen: &vt100::Screen) -> Vec<String> {

@@ -1,4 +1,5 @@
-//! One connection: a line in, a line out, and it is closed. With all that was seen to go wrong on the way.
+//! One connection: a line in, a line out, and it is closed.
+//! With all that was seen to go wrong on the way.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;

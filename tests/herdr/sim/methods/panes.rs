@@ -1,4 +1,5 @@
 //! Panes: look, split, move, rename, focus, zoom, close.
+//! What is typed into them and read from them is in `typing` and `reading`.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! What panes show: reads, which may turn the wheel of the program, and waits for a text.
+//! What panes show: reads, which may turn the wheel of the program,
+//! and waits for a text.
 
 use std::time::{Duration, Instant};
 

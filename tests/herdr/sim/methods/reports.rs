@@ -95,12 +95,19 @@ pub fn release(server: &Server, p: Params<'_>) -> Answer {
     let workspace = ids::workspace(house.workspaces[place.0].number);
     let Some(pane) = house.panes.get_mut(&id) else { return ok() };
     let label = pane.status.agent().map(str::to_owned);
+    let (key, is_shown) = (pane.key, !pane.status.names.is_empty());
     if let Some(last) = pane.status.release(source, agent, seq) {
         let data = json!({
             "pane_id": id, "workspace_id": workspace, "agent": label, "released": true, "final_status": last,
         });
         tell(server, "pane_agent_detected", data);
-        tell_state(server, &house, &id);
+        // The last word on an agent still has its label.
+        let mut state = state_data(&house, &id);
+        state["agent"] = json!(label);
+        server.hub().push_state(key, "unknown", state);
+        if is_shown {
+            tell(server, "pane_updated", json!({"pane": house.pane_info(&id, server.options.version)}));
+        }
     }
     ok()
 }
@@ -279,11 +286,13 @@ fn until(
     let end = timeout.map(|ms| Instant::now() + Duration::from_millis(ms));
     let epoch = server.epoch.load(std::sync::atomic::Ordering::SeqCst);
     loop {
-        if let Some(found) = look(&server.house())? {
-            return Ok(Some(found));
-        }
-        if server.epoch.load(std::sync::atomic::Ordering::SeqCst) != epoch {
+        let found = look(&server.house());
+        let order = std::sync::atomic::Ordering::SeqCst;
+        if server.epoch.load(order) != epoch || server.stopping.load(order) {
             return Ok(None);
+        }
+        if let Some(found) = found? {
+            return Ok(Some(found));
         }
         if end.is_some_and(|end| Instant::now() >= end) {
             return failed("timeout", "timed out waiting");

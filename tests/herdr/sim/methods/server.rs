@@ -1,4 +1,5 @@
-//! The server itself: what it is, all that it has, its end, its handoff, and the faults that tests order.
+//! The server itself: what it is, all that it has, its end,
+//! its handoff, and the faults that tests order.
 
 use std::time::{Duration, Instant};
 

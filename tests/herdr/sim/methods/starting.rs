@@ -1,4 +1,5 @@
-//! How a pane's process is started: its directory, its command, its environment; and what its end does.
+//! How a pane's process is started: its directory, its command, its environment;
+//! and what its end does.
 
 use std::io;
 use std::path::PathBuf;

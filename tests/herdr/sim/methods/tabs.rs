@@ -1,4 +1,5 @@
-//! Tabs: make (a shell, or a layout of commands), list, focus, rename, move, close.
+//! Tabs: make (a shell, or a layout of commands),
+//! list, focus, rename, move, close.
 
 use std::path::PathBuf;
 

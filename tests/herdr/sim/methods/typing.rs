@@ -1,4 +1,5 @@
-//! What is typed into panes: as it is, as a paste, as keys. `ok` says that it is queued, nothing more.
+//! What is typed into panes: as it is, as a paste, as keys.
+//! `ok` says that it is queued, nothing more.
 
 use super::super::Server;
 use super::super::house::House;

@@ -1,4 +1,5 @@
 //! Workspaces: make, list, focus, rename, close.
+//! Each comes with a tab and a shell, and goes with its last pane.
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,11 @@
-//! What people do with the fleet's tabs, since herdr is theirs: they move, rename, zoom, close and open beside it.
+//! What people do with the fleet's tabs, since herdr is theirs:
+//! they move, rename, zoom, close and open beside it.
 
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fleetd::engine::panes::{PaneHost, PaneSeen, PaneStart};
+use fleetd::engine::panes::{PaneSeen, PaneStart};
 use serde_json::json;
 
 use super::rig::{HerdrRig, Sim, sees};

@@ -1,4 +1,5 @@
-//! A herdr server of its own for a test, as a process in a private home: the simulator, or the real one.
+//! A herdr server of its own for a test, as a process in a private home:
+//! the simulator, or the real one.
 
 use std::io::{BufRead, BufReader, Write};
 use std::marker::PhantomData;
@@ -106,6 +107,11 @@ impl<W: Which> HerdrRig<W> {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let task = tokio::spawn(task);
         Some(Self { home, program, variables, server: None, host, task, which: PhantomData })
+    }
+
+    /// Returns the client as what it is.
+    pub fn client(&self) -> &Herdr {
+        &self.host
     }
 
     pub fn socket(&self) -> PathBuf {
