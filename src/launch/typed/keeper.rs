@@ -212,7 +212,7 @@ impl Keeper {
         {
             tracing::info!(worker = %self.worker.name, %error, "the pane of a session that ended was not closed");
         }
-        if let Err(error) = self.dir.remove() {
+        if let Err(error) = self.dir.on_disk(SessionDir::remove).await {
             tracing::warn!(worker = %self.worker.name, %error, "the files of a session that ended stay");
         }
     }

@@ -74,7 +74,7 @@ impl Keeper {
                 _ => {}
             },
             Order::Forget(turn) => {
-                if let Err(error) = self.dir.forget(turn) {
+                if let Err(error) = self.dir.on_disk(move |dir| dir.forget(turn)).await {
                     tracing::warn!(worker = %self.worker.name, %turn, %error, "the note of a turn that is over stays");
                 }
                 let file = self.cwd().join(file_of(turn));
@@ -235,7 +235,8 @@ impl Keeper {
     /// Types the text. The error says why nothing was typed.
     async fn paste(&mut self, turn: &Turn, text: String) -> Result<(), String> {
         let pane = self.pane().ok_or("its pane is not known")?;
-        match self.dir.note_typed(turn.id) {
+        let id = turn.id;
+        match self.dir.on_disk(move |dir| dir.note_typed(id)).await {
             Ok(true) => {}
             Ok(false) => return Err("it may have been typed before".into()),
             Err(error) => return Err(format!("it cannot be noted that it is typed: {error}")),
@@ -244,7 +245,7 @@ impl Keeper {
             // Whether it was typed, the screen shows.
             Ok(()) | Err(PaneError::Unknown(_)) => Ok(()),
             Err(error) => {
-                self.dir.forget(turn.id).map_err(|error| format!("{error}"))?;
+                self.dir.on_disk(move |dir| dir.forget(id)).await.map_err(|error| format!("{error}"))?;
                 Err(error.to_string())
             }
         }
