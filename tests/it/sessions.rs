@@ -199,7 +199,7 @@ fn a_pane_server_that_is_killed_loses_its_workers_and_says_so() {
 #[test]
 fn what_does_not_come_up_is_told_to_who_wanted_it() {
     let house = house_with("\"--dialog\", \"Trust this folder?\"");
-    house.write("team.lua", &std::fs::read_to_string(house.charter().join("team.lua")).unwrap().replace("30s", "1s"));
+    house.write("team.lua", &std::fs::read_to_string(house.charter().join("team.lua")).unwrap().replace("30s", "6s"));
     let daemon = house.start();
     let (status, refusal) = daemon.post("/v1/spawn", &json!({ "role": "s" }));
     assert_eq!((status, &refusal["kind"]), (502, &json!("peer_unreachable")), "{refusal}");

@@ -147,6 +147,8 @@ impl Submission {
         let waited = self.waited(now);
         match stands {
             true if waited < TO_BE_PROVEN => Act::Look(SOON),
+            // The last one is given longer: nothing comes after it.
+            true if times >= ENTERS && waited < TO_BE_SEEN => Act::Look(SOON * 4),
             true if times < ENTERS => {
                 (self.phase, self.since) = (Phase::Entered(times + 1), Some(now));
                 Act::Enter
