@@ -2,20 +2,23 @@
 //! little of what one pane prints. What clients want is always done before that, and what panes print can wait, so a
 //! key that is pressed waits for one slice at most, however much others print.
 
+mod sleep;
+mod tell;
+
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::socket_peercred;
 
+use self::sleep::Token;
 use super::client::{Client, Watch};
 use super::pane::{Life, Pane};
 use super::wake::{Button, Wake};
-use super::{MAX_CLIENTS, MAX_DEAD, end};
+use super::{MAX_CLIENTS, end};
 use crate::fleet::worker::Process;
-use crate::pane::wire::{Came, Done, Hello, Line, No, PROTOCOL, Place, SOCKET, Seen, is_of_our_user};
+use crate::pane::wire::{Came, Done, Hello, Line, No, PROTOCOL, Place, SOCKET, is_of_our_user};
 use crate::process::{ProcessId, lineage};
 
 /// How long one pane is read before everybody else gets a turn.
@@ -46,16 +49,6 @@ pub struct Rounds {
     deaf_until: Option<Instant>,
     alone_since: Option<Instant>,
     ending: Option<Instant>,
-}
-
-/// What can be ready.
-#[derive(Clone, Debug)]
-enum Token {
-    Bell,
-    Listener,
-    Client(u64),
-    Terminal(String),
-    Report,
 }
 
 impl Rounds {
@@ -111,73 +104,6 @@ impl Rounds {
         let _ = std::fs::remove_file(self.place.short(SOCKET));
     }
 
-    /// Sleeps until something is ready or due. Returns what is ready; a terminal comes as writable, as readable, or both.
-    fn sleep(&self) -> Vec<(Token, bool)> {
-        let now = Instant::now();
-        let mut tokens = vec![Token::Bell];
-        let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
-        if self.deaf_until.is_none_or(|until| until <= now) {
-            tokens.push(Token::Listener);
-            fds.push(PollFd::new(&self.listener, PollFlags::IN));
-        }
-        for (id, client) in &self.clients {
-            let mut wanted = if client.is_listened_to() { PollFlags::IN } else { PollFlags::empty() };
-            if client.unsent() > 0 {
-                wanted |= PollFlags::OUT;
-            }
-            tokens.push(Token::Client(*id));
-            fds.push(PollFd::new(&client.stream, wanted));
-        }
-        for (id, pane) in &self.panes {
-            if let Life::Starting { report, .. } = &pane.life {
-                tokens.push(Token::Report);
-                fds.push(PollFd::new(report, PollFlags::IN));
-            }
-            let mut wanted = if pane.has_work() { PollFlags::empty() } else { PollFlags::IN };
-            if matches!(pane.life, Life::Living) && pane.queue.next(now).is_some() {
-                wanted |= PollFlags::OUT;
-            }
-            if let Some(master) = pane.master(now).filter(|_| !wanted.is_empty()) {
-                tokens.push(Token::Terminal(id.clone()));
-                fds.push(PollFd::new(master, wanted));
-            }
-        }
-        let left = self.due(now).map(|due| due.saturating_duration_since(now));
-        // Rounded up: a moment too early would only be another round.
-        let left = left.map(|left| if left.is_zero() { left } else { left + Duration::from_micros(100) });
-        let left = left.and_then(|left| Timespec::try_from(left).ok());
-        // An interrupted sleep is one in which nothing was ready.
-        if poll(&mut fds, left.as_ref()).is_err() {
-            return Vec::new();
-        }
-        let mut ready = Vec::new();
-        for (token, fd) in tokens.into_iter().zip(&fds) {
-            let (found, out) = (fd.revents(), PollFlags::OUT);
-            if found.contains(out) && matches!(token, Token::Terminal(_)) {
-                ready.push((token.clone(), true));
-            }
-            if !(found - out).is_empty() || (!found.is_empty() && !matches!(token, Token::Terminal(_))) {
-                ready.push((token, false));
-            }
-        }
-        ready
-    }
-
-    /// Returns when something must be done even if nothing is ready.
-    fn due(&self, now: Instant) -> Option<Instant> {
-        let works = self.panes.values().any(Pane::has_work) || self.clients.values().any(Client::has_request);
-        if works {
-            return Some(now);
-        }
-        let untold =
-            self.panes.values().filter(|pane| pane.untold).filter_map(|pane| pane.told.map(|told| told + TELL));
-        let panes = self.panes.values().filter_map(|pane| pane.due(now));
-        let frames = self.clients.values().filter_map(Client::frame_due);
-        let others =
-            [self.alone_since.map(|since| since + self.rest), self.ending.map(|since| since + END), self.deaf_until];
-        untold.chain(panes).chain(frames).chain(others.into_iter().flatten()).min()
-    }
-
     /// After a signal, or when a thread rang: who has died, who was ended, whether we are to end.
     fn look_around(&mut self) {
         self.wake.quiet();
@@ -211,16 +137,6 @@ impl Rounds {
             if !lives {
                 self.forget(&id);
             }
-        }
-    }
-
-    /// Tells everybody whom it concerns that a pane's program is dead.
-    fn has_died(&mut self, id: &str) {
-        if let Some((pane, death)) = self.panes.get(id).and_then(|pane| Some((pane, pane.death()?))) {
-            tracing::info!(pane = id, worker = pane.worker, %death, "the program of a pane has ended");
-        }
-        for client in self.clients.values_mut().filter(|client| client.subscribed) {
-            client.say(&Line::Seen(Seen::Gone(id.into())));
         }
     }
 
@@ -314,28 +230,6 @@ impl Rounds {
         silent.iter().for_each(|id| self.bury(id));
     }
 
-    /// Sends the last frame to those who watch a pane, and keeps only its last screen.
-    fn bury(&mut self, id: &str) {
-        let Some(pane) = self.panes.get_mut(id) else { return };
-        let death = pane.death().unwrap_or_default();
-        for client in self.clients.values_mut() {
-            let Some(mut watch) = client.watch.take_if(|watch| watch.pane == id) else { continue };
-            if let Some(frame) = watch.view.frame(pane.screen()) {
-                client.say(&Line::Frame(frame));
-            }
-            client.say(&Line::Ended(death));
-        }
-        pane.bury();
-        let dead = self.panes.values().filter_map(|pane| match &pane.life {
-            Life::Dead { since, .. } => Some((*since, pane.id.clone())),
-            _ => None,
-        });
-        let mut dead: Vec<(Instant, String)> = dead.collect();
-        dead.sort();
-        let surplus = dead.len().saturating_sub(MAX_DEAD);
-        dead[..surplus].iter().for_each(|(_, id)| self.forget(id));
-    }
-
     /// Reads a little of the pane that has had least.
     fn read_one(&mut self) {
         let quietest = self.panes.values_mut().filter(|pane| pane.has_work()).min_by_key(|pane| pane.spent);
@@ -349,43 +243,6 @@ impl Rounds {
         if printed {
             let id = pane.id.clone();
             self.has_changed(&id, now);
-        }
-    }
-
-    /// Notes for all whom it concerns that a pane shows something else.
-    pub(super) fn has_changed(&mut self, id: &str, now: Instant) {
-        let mut subscribers = false;
-        for client in self.clients.values_mut() {
-            subscribers |= client.subscribed;
-            if client.watch.as_ref().is_some_and(|watch| watch.pane == id) {
-                client.owe_frame(now);
-            }
-        }
-        if let Some(pane) = self.panes.get_mut(id) {
-            pane.untold = subscribers && pane.death().is_none();
-        }
-    }
-
-    /// Tells subscribers of changes, draws frames that are due, and sends what clients take.
-    fn tell(&mut self, now: Instant) {
-        for pane in self.panes.values_mut().filter(|pane| pane.untold) {
-            if pane.told.is_some_and(|told| told + TELL > now) {
-                continue;
-            }
-            (pane.untold, pane.told) = (false, Some(now));
-            for client in self.clients.values_mut().filter(|client| client.subscribed) {
-                client.say(&Line::Seen(Seen::Changed(pane.id.clone())));
-            }
-        }
-        for client in self.clients.values_mut() {
-            let frame = client.take_due(now).and_then(|watch| {
-                let pane = self.panes.get_mut(&watch.pane)?;
-                watch.view.frame(pane.screen())
-            });
-            if let Some(frame) = frame {
-                client.say(&Line::Frame(frame));
-            }
-            client.send();
         }
     }
 
@@ -429,16 +286,6 @@ impl Rounds {
             return false;
         }
         now >= *self.alone_since.get_or_insert(now) + self.rest
-    }
-
-    /// Forgets a pane. Its terminal is closed with it.
-    pub(super) fn forget(&mut self, id: &str) {
-        let Some(pane) = self.panes.remove(id) else { return };
-        for client in self.clients.values_mut() {
-            if client.watch.take_if(|watch| watch.pane == id).is_some() {
-                client.say(&Line::Ended(pane.death().unwrap_or_default()));
-            }
-        }
     }
 
     /// Returns those who watch a pane.

@@ -301,3 +301,19 @@ async fn many_texts_at_once_go_each_where_it_belongs() {
 pub async fn in_time<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, work).await.expect("it takes too long")
 }
+
+#[tokio::test]
+async fn an_orphan_in_a_terminals_session_is_found_in_its_pane() {
+    let stage = stage().await;
+    let pane = stage.sh("1", "(sleep 600 & echo $! > pid); exec cat").await;
+    let text = until("the orphan", async || Some(stage.bytes("pid")).filter(|text| text.ends_with(b"\n"))).await;
+    let pid: u32 = String::from_utf8(text).unwrap().trim().parse().unwrap();
+    let above = until("it is an orphan", async || {
+        let above = fleetd::process::lineage(ProcessId::of(pid)?);
+        (!above.contains(&pane.root.into())).then_some(above)
+    })
+    .await;
+    let lineage = above.into_iter().map(Into::into).collect();
+    assert_eq!(stage.host().pane_of(lineage).await.unwrap(), Some(pane.clone()));
+    assert!(stage.host().processes(pane).await.unwrap().iter().any(|process| process.pid == pid as i32));
+}

@@ -173,3 +173,38 @@ async fn a_directory_that_is_open_to_others_is_not_used() {
     assert!(error.contains("open to others"), "{error}");
     assert!(matches!(Talk::open(&state), Err(TalkError::Broken(_))));
 }
+
+#[tokio::test]
+async fn a_newer_server_is_spoken_with_and_one_that_is_too_old_is_not() {
+    use std::io::Write;
+    use std::os::unix::net::UnixListener;
+
+    let dir = TempDir::new().unwrap();
+    let state = dir.path().join("state");
+    let place = fleetd::pane::wire::Place::make(&state).unwrap();
+    let listener = UnixListener::bind(place.short(SOCKET)).unwrap();
+    let says = |lines: &'static str| {
+        let listener = listener.try_clone().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(lines.as_bytes()).unwrap();
+            stream
+        });
+        let talk = Talk::open(&state);
+        (talk, server.join().unwrap())
+    };
+    let process = r#""version":"9","process":{"pid":1,"start":1}"#;
+    let hello = |protocol: u32, more: &str| -> &'static str {
+        format!("{{\"hello\":{{\"protocol\":{protocol},{process}{more}}}}}\n").leak()
+    };
+    let (talk, _stream) = says(hello(0, ""));
+    assert!(matches!(talk, Err(TalkError::Stranger(why)) if why.contains("protocol 0")));
+    let (talk, _stream) = says("HTTP/1.1 400 Bad Request\n");
+    assert!(matches!(talk, Err(TalkError::Stranger(_))));
+    let (talk, mut stream) = says(hello(99, r#","moods":["fine"]"#));
+    let mut talk = talk.unwrap();
+    assert_eq!(talk.hello.protocol, 99);
+    // What is not known here is passed over.
+    stream.write_all(b"{\"mood\":\"fine\"}\n{\"answer\":{\"id\":1,\"came\":{\"done\":\"well\"},\"at\":7}}\n").unwrap();
+    assert_eq!(talk.ask(Ask::Panes).unwrap(), Done::Well);
+}
