@@ -162,7 +162,8 @@ pub async fn panes(desk: &Desk) -> Result<Vec<Listed>, PaneError> {
     for told in &snapshot.panes {
         let Some(root) = root_of(desk, told).await? else { continue };
         let is_known = desk.state().known.contains_key(&root);
-        if !is_known && !(is_ours(told) && told.label.is_some()) {
+        let is_listed = is_known || (is_ours(told) && told.label.is_some());
+        if !is_listed {
             continue;
         }
         let tab = snapshot.tabs.iter().find(|tab| tab.tab_id == told.tab_id && tab.pane_count == 1);

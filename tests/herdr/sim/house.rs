@@ -121,8 +121,8 @@ impl House {
         }
         let old = ids::old_pane(id).and_then(|(w, p)| {
             let workspace = self.workspaces.get(w.checked_sub(1)?)?;
-            let panes = workspace.tabs.iter().flat_map(|tab| tab.root.panes());
-            panes.cloned().nth(p.checked_sub(1)?)
+            let mut panes = workspace.tabs.iter().flat_map(|tab| tab.root.panes());
+            panes.nth(p.checked_sub(1)?).cloned()
         });
         old.map_or_else(|| failed("pane_not_found", format!("pane {id} not found")), Ok)
     }
