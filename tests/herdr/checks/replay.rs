@@ -164,6 +164,8 @@ impl Played<'_> {
         match value {
             Value::String(text) => {
                 let text = self.ids.get(text).cloned().unwrap_or_else(|| text.clone());
+                // What outlives its pane, as it was recorded to, need not outlive the test by minutes.
+                let text = text.replace("setsid sleep 301", "setsid sleep 3");
                 Value::String(text.replace("/home/user", &self.house.home().display().to_string()))
             }
             // The recorder's probe read its terminal raw and drew nothing.
