@@ -28,9 +28,7 @@ pub(super) async fn host(chosen: Chosen, state: &Path) -> Result<Kept, String> {
         Chosen::Embedded => Ok(embedded(state)),
         Chosen::Herdr => herdr().map(|(host, task)| -> Kept { (Arc::new(host), task) }),
         Chosen::Auto => match herdr() {
-            Ok((host, task)) if matches!(tokio::time::timeout(ANSWER, host.panes()).await, Ok(Ok(_))) => {
-                Ok((Arc::new(host), task))
-            }
+            Ok((host, task)) if host.answers(ANSWER).await.is_ok() => Ok((Arc::new(host), task)),
             _ => Ok(embedded(state)),
         },
     }
