@@ -7,6 +7,7 @@ mod clock;
 mod couriers;
 mod embedded;
 mod limits;
+mod panes;
 mod seat;
 mod serve;
 mod settings;

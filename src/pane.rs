@@ -4,6 +4,7 @@
 //! and what it means the fleet's: no rule about turns, and no agent, may come in here.
 
 pub mod embedded;
+pub mod herdr;
 pub mod server;
 pub mod talk;
 pub mod tty;

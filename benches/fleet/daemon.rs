@@ -2,6 +2,7 @@
 //! It is the built program, talked to over HTTP like any other; nothing of its inside is called from here.
 
 use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ fleet.route("otherwise", function() return { role = "w-signal", because = "no ru
 
 /// A running daemon, ended when dropped.
 pub struct Daemon {
-    child: Child,
+    serving: Serving,
     pub dir: TempDir,
     pub url: String,
     /// From exec to the line that says it listens.
@@ -48,13 +49,37 @@ impl Daemon {
         .expect("a fifo");
         let team = TEAM.replace("FIFOPATH", fifo.to_str().expect("plain"));
         std::fs::write(charter.join("team.lua"), team).expect("a charter");
+        let serving = Serving::start(dir.path());
+        Daemon { url: serving.url.clone(), ready: serving.ready, serving, dir }
+    }
+
+    /// Returns its resident memory in MB.
+    pub fn resident(&self) -> f64 {
+        self.serving.resident()
+    }
+}
+
+/// The process of a daemon, ended when dropped: charter, state and settings lie in one directory.
+pub struct Serving {
+    child: Child,
+    state: PathBuf,
+    pub url: String,
+    /// From exec to the line that says it listens.
+    pub ready: Duration,
+}
+
+impl Serving {
+    /// Starts a daemon on the directory `charter` of this one.
+    pub fn start(dir: &Path) -> Serving {
         let begun = Instant::now();
+        let state = dir.join("state");
         let mut child = Command::new(env!("CARGO_BIN_EXE_fleetd"))
             .args(["serve", "--listen", "127.0.0.1:0", "--state"])
-            .arg(dir.path().join("state"))
+            .arg(&state)
             .arg("--charter")
-            .arg(&charter)
-            .env("RUST_LOG", "error")
+            .arg(dir.join("charter"))
+            .current_dir(dir)
+            .env("FLEETD_LOG", "error")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -64,7 +89,7 @@ impl Daemon {
             .map_while(Result::ok)
             .find_map(|line| Some(line.split_once("listens on ")?.1.split_whitespace().next()?.to_string()))
             .expect("it says where it listens");
-        Daemon { child, dir, url, ready: begun.elapsed() }
+        Serving { child, state, url, ready: begun.elapsed() }
     }
 
     /// Returns its resident memory in MB.
@@ -75,13 +100,30 @@ impl Daemon {
     }
 }
 
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_raw(self.child.id() as i32).expect("a pid");
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = self.child.wait();
+        // Sessions outlive their daemon, as they should: they end with the pane server.
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let state = self.state.display().to_string();
+        for pid in pids {
+            let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
+            if words.get(1) == Some(&b"panes".as_slice()) && words.contains(&state.as_bytes()) {
+                let pid = rustix::process::Pid::from_raw(pid).expect("a pid");
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            }
+        }
+    }
+}
+
 impl Drop for Daemon {
     fn drop(&mut self) {
         // The sleeping worker would outlive the daemon, as it should.
         let stop = r#"{"worker":"w-sleep-1","kill":true}"#;
         crate::http::Connection::open(&self.url).post("/v1/stop", stop);
-        let pid = rustix::process::Pid::from_raw(self.child.id() as i32).expect("a pid");
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-        let _ = self.child.wait();
     }
 }

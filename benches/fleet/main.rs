@@ -10,6 +10,7 @@ mod held;
 mod http;
 mod mcp;
 mod panes;
+mod sessions;
 mod table;
 
 fn main() {
@@ -29,6 +30,7 @@ fn main() {
             let mut table = table::Table::default();
             figures::measure(&mut table);
             mcp::measure(&mut table);
+            sessions::measure(&mut table);
             held::measure(&mut table);
             panes::measure(&mut table);
             println!("{table}");

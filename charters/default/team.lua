@@ -14,7 +14,13 @@ fleet.role("w-echo", { profiles = { "echo" }, max_busy = 2, max_waiting = 100 })
 fleet.role("w-upper", { profiles = { "upper" }, max_busy = 2, max_waiting = 100 })
 fleet.role("w-words", { profiles = { "words" }, max_busy = 4, max_waiting = 500 })
 
--- Not yet in this version: workers that are coding agents. They will be profiles like any other.
+-- A typed worker is an interactive program in a pane of its own, which lives between messages. It is started by
+-- `fleetd spawn w-helper`, and `fleetd attach w-helper-1` shows it.
+--
+-- fleet.profile("helper", { launcher = "typed", command = { "my-agent" }, typing = { prompt = { "> " } } })
+-- fleet.role("w-helper", { profiles = { "helper" }, max_busy = 2 })
+
+-- Not yet in this version: launchers that know one coding agent by name, its hooks and its model.
 --
 -- fleet.profile("sonnet", { launcher = "claude", model = "sonnet", idle_ttl = "15m" })
 -- fleet.profile("qwen", { launcher = "claude", model = "qwen3-coder", endpoint = "local-llm", idle_ttl = "5m" })

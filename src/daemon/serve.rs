@@ -72,6 +72,12 @@ pub enum ServeError {
     /// The thread of the audit cannot be started.
     #[error("cannot start the thread that writes the audit: {0}")]
     Audit(std::io::Error),
+    /// Where the pane host would be is not known.
+    #[error("the pane host cannot be reached: {0}")]
+    Panes(String),
+    /// Its own program cannot be found, which every worker's pane-exec is.
+    #[error("the path of fleetd's own program cannot be found: {0}")]
+    Program(std::io::Error),
     /// Signals cannot be heard.
     #[error("cannot listen for signals: {0}")]
     Signals(std::io::Error),
@@ -128,18 +134,31 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     .map_err(ServeError::Charter)?;
 
     let (sightings, seen) = mpsc::channel(SIGHTINGS);
-    let (launchers, launch_task) = launch::exec::Exec::new(launch::exec::Options {
+    let (exec, exec_task) = launch::exec::Exec::new(launch::exec::Options {
         turns: state.turns(),
         executables: settings.executables.clone(),
         journal: journal.clone(),
+        sightings: sightings.clone(),
+    });
+    let (host, host_task) = super::panes::host(settings.pane_host, state.path()).await.map_err(ServeError::Panes)?;
+    let (typed, typed_task) = launch::typed::Typed::new(launch::typed::Options {
+        sessions: state.sessions(),
+        program: super::panes::own_program().map_err(ServeError::Program)?,
+        executables: settings.executables.clone(),
+        host,
+        leader: settings.nudge.on.then_some(settings.nudge.screen),
+        journal: journal.clone(),
         sightings,
     });
-    let ports = Ports { journal: journal.clone(), launchers: Arc::new(launchers), policy: Arc::new(charter), clock };
+    let launchers = Arc::new(launch::Both { exec, typed });
+    let ports = Ports { journal: journal.clone(), launchers, policy: Arc::new(charter), clock };
     let (handle, engine) = engine::build(fleet, ports);
     let _ = engine_handle.set(handle.clone());
 
     tasks.spawn("engine", engine);
-    tasks.spawn("launch", launch_task);
+    tasks.spawn("exec", exec_task);
+    tasks.spawn("typed", typed_task);
+    tasks.spawn("panes", host_task);
     tasks.spawn("sightings", super::couriers::sightings(handle.clone(), seen));
     tasks.spawn("charter-up", super::couriers::upward(handle.clone(), told));
     tasks.spawn("charter-orders", charter_tasks.down);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::actor::{Actor, Message, Parts};
+use super::desk::LONGEST_WAIT;
 use super::ports::{Clock, Journal, Launchers, Policy};
 use crate::fleet::Fleet;
 use crate::fleet::caller::Caller;
@@ -155,7 +156,7 @@ impl Handle {
     /// Gives a call to the fleet and waits for its answer. Dropping the future ends the wait, never the turn.
     pub async fn call(&self, caller: &Caller, call: Call) -> Result<Answer, Refusal> {
         let ticket = Ticket(self.tickets.fetch_add(1, Ordering::Relaxed));
-        let until = bound_of(&call);
+        let until = bound_of(&call, self.now());
         let (reply, answer) = oneshot::channel();
         let message = Message::Call { ticket, caller: caller.clone(), call, reply };
         let patience = until.map_or(Duration::ZERO, |at| at.since(self.now()).std()) + PATIENCE;
@@ -245,17 +246,28 @@ impl Drop for Leaving<'_> {
     }
 }
 
-fn bound_of(call: &Call) -> Option<Time> {
+fn bound_of(call: &Call, now: Time) -> Option<Time> {
     match call {
         Call::WaitTurn { until, .. } | Call::WaitRun { until, .. } | Call::Ask { until, .. } => Some(*until),
         Call::Resume { until, .. } => Some(*until),
         Call::Poll { until, .. } => *until,
-        // A worker comes up within its launcher's ready_timeout, which is minutes at most.
-        Call::Spawn { .. } => None,
+        // A worker comes up, or does not, within its profile's ready_timeout: that is the launcher's bound, not ours.
+        Call::Spawn { .. } => Some(now + LONGEST_WAIT),
         _ => None,
     }
 }
 
 fn shutting_down() -> Refusal {
     Refusal::new(RefusalKind::Unavailable, "fleetd is shutting down").hint("ask again when it is back")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spawn_waits_as_long_as_its_launcher_does() {
+        let spawn = Call::Spawn { role: "s".into(), profile: None, key: None };
+        assert_eq!(bound_of(&spawn, Time(5)), Some(Time(5) + LONGEST_WAIT));
+    }
 }

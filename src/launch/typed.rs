@@ -36,8 +36,8 @@ pub struct Options {
     pub executables: Vec<String>,
     /// Where panes are.
     pub host: Arc<dyn PaneHost>,
-    /// How the leader's screen is read.
-    pub leader: Typing,
+    /// How the leader's screen is read; none if it is not to be told anything in its pane.
+    pub leader: Option<Typing>,
     /// Where prompts are read.
     pub journal: Arc<dyn Journal>,
     /// Where sightings go.

@@ -217,7 +217,7 @@ fn check(dir: &Path) -> Result<(), StoreError> {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    let begins = [TURNS, STORE, DAEMON, AUDIT, PANES];
+    let begins = [TURNS, SESSIONS, STORE, DAEMON, AUDIT, PANES];
     let is_ours = |name: &str| name == LOCK || begins.iter().any(|begin| name.starts_with(begin));
     let names = fs::read_dir(dir).map_err(|error| StoreError::of_dir(dir, &error))?;
     let holds_others = names.flatten().any(|entry| !entry.file_name().to_str().is_some_and(is_ours));

@@ -34,6 +34,7 @@ mod panes;
 mod rules;
 mod secrets;
 mod security;
+mod sessions;
 mod store;
 mod store_crash;
 mod store_full;

@@ -4,6 +4,7 @@
 mod attach;
 mod contract;
 mod embedded;
+mod herdr;
 mod hostile;
 mod screen;
 mod server;

@@ -135,9 +135,10 @@ impl House {
 impl Drop for House {
     /// Ends the workers that outlived their daemon, as they should: after a test the process list is as before.
     fn drop(&mut self) {
-        // By their command lines and not by their claims: one that has only just started has claimed nothing yet.
+        // By their command lines and not by their claims: one that has only just started has claimed nothing yet. The
+        // pane server ends with its last pane; told to, it does not wait for another one.
         loop {
-            let living = pane_execs(&self.state());
+            let living = left_by(&self.state());
             if living.is_empty() {
                 return;
             }
@@ -149,15 +150,20 @@ impl Drop for House {
     }
 }
 
-/// Returns the pane-execs whose turns lie below a state directory.
-fn pane_execs(state: &Path) -> Vec<ProcessId> {
-    let below = state.join("turns").display().to_string();
+/// Returns the pane-execs whose files lie below a state directory, and its pane server.
+pub fn left_by(state: &Path) -> Vec<ProcessId> {
+    let below = format!("{}/", state.display());
+    let whole = state.display().to_string();
     let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let ours = pids.filter(|pid| {
         let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
-        words.get(1) == Some(&b"pane-exec".as_slice()) && words.iter().any(|word| word.starts_with(below.as_bytes()))
+        match words.get(1) {
+            Some(&b"pane-exec") => words.iter().any(|word| word.starts_with(below.as_bytes())),
+            Some(&b"panes") => words.contains(&whole.as_bytes()),
+            _ => false,
+        }
     });
     ours.filter_map(ProcessId::of).filter(|process| process.is_alive()).collect()
 }

@@ -88,7 +88,7 @@ fn mistakes_are_shown_with_their_line_and_the_near_miss() {
     );
     assert_eq!(
         refused("fleet.profile('x', { launcher = 'other' })"),
-        "a.lua:1: profile 'x': field 'launcher': there is no launcher 'other' in this version; valid: exec\n  1 | fleet.profile('x', { launcher = 'other' })"
+        "a.lua:1: profile 'x': field 'launcher': there is no launcher 'other' in this version; valid: exec, typed\n  1 | fleet.profile('x', { launcher = 'other' })"
     );
     assert_eq!(
         refused("fleet.launcher('x', {})"),

@@ -49,7 +49,9 @@ pub fn draw(roster: &Roster, look: &Look) -> String {
         false => parts.push(roles(&roster.roles, look)),
     }
     match roster.workers.is_empty() {
-        true => parts.push(wrap("no workers live now; roles start theirs when work comes", look.width, "")),
+        true => {
+            parts.push(wrap("no workers live now; sessions are spawned, others start when work comes", look.width, ""))
+        }
         false => parts.push(workers(&roster.workers, look)),
     }
     parts.join("\n\n")
@@ -253,7 +255,7 @@ mod tests {
         insta::assert_snapshot!(draw(&Roster::default(), &plain(80)), @"
         no roles: the charter in force declares none
 
-        no workers live now; roles start theirs when work comes
+        no workers live now; sessions are spawned, others start when work comes
         ");
     }
 }

@@ -37,6 +37,19 @@ impl SessionDir {
         self.dir.path()
     }
 
+    /// Works on the directory where blocking is allowed: what is made durable may take the disk's time.
+    pub(super) async fn on_disk<T: Send + 'static>(&self, work: impl FnOnce(&Self) -> T + Send + 'static) -> T {
+        let dir = self.clone();
+        match tokio::task::spawn_blocking(move || work(&dir)).await {
+            Ok(done) => done,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime goes down with the daemon.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+
     pub(super) fn create(&self) -> Result<(), TurnDirError> {
         self.dir.create()
     }

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -16,14 +16,14 @@ use super::super::ending;
 use super::Desk;
 use super::files::{SessionDir, Standing, said};
 use super::look::Look;
-use super::sessions::dir_of;
+use super::sessions::{Placed, dir_of};
 use super::work::Doing;
-use crate::engine::panes::{Pane, PaneError, PaneSeen, Screen};
+use crate::engine::panes::{Pane, PaneError, Screen};
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
 use crate::fleet::turn::Turn;
 use crate::fleet::typing::Typing;
-use crate::fleet::worker::Worker;
+use crate::fleet::worker::{Worker, WorkerState};
 use crate::process::ProcessId;
 
 /// How often something in the way of the next text is looked at again.
@@ -42,14 +42,24 @@ pub(super) enum Order {
     Forget(TurnId),
 }
 
+/// How a keeper is told things, and tells where its session is.
+pub(super) struct Told {
+    pub orders: UnboundedReceiver<Order>,
+    pub stop: CancellationToken,
+    pub look: Arc<Notify>,
+    pub placing: mpsc::Sender<Placed>,
+}
+
 /// The keeper of one session.
 pub(super) struct Keeper {
     pub(super) desk: Arc<Desk>,
     pub(super) worker: Arc<Worker>,
     pub(super) dir: SessionDir,
-    pub(super) orders: UnboundedReceiver<Order>,
     pub(super) stop: CancellationToken,
-    pub(super) pane: Option<Pane>,
+    orders: UnboundedReceiver<Order>,
+    look: Arc<Notify>,
+    placing: mpsc::Sender<Placed>,
+    pane: Option<Pane>,
     pub(super) doing: Doing,
     /// What was reported to be in the way of the next text.
     pub(super) barred: Option<String>,
@@ -58,14 +68,12 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new(
-        desk: Arc<Desk>,
-        worker: Arc<Worker>,
-        orders: UnboundedReceiver<Order>,
-        stop: CancellationToken,
-    ) -> Self {
+    pub(super) fn new(desk: Arc<Desk>, worker: Arc<Worker>, told: Told) -> Self {
         let dir = dir_of(&desk, &worker);
-        Self { desk, worker, dir, orders, stop, pane: None, doing: Doing::Idle, barred: None, next: None }
+        let Told { orders, stop, look, placing } = told;
+        // What the fleet was told of an adopted session is not known: the first look is reported in any case.
+        let barred = (worker.state != WorkerState::Starting).then(String::new);
+        Self { desk, worker, dir, stop, orders, look, placing, pane: None, doing: Doing::Idle, barred, next: None }
     }
 
     pub(super) fn typing(&self) -> Typing {
@@ -75,7 +83,6 @@ impl Keeper {
     /// Keeps the session to its end and reports it.
     pub(super) async fn run(mut self, may_start: bool) {
         let Some(root) = self.begin(may_start).await else { return };
-        let mut seen = self.desk.host().seen();
         // What stands on the screen of an adopted session is not known yet.
         self.next = Some(Instant::now());
         loop {
@@ -94,27 +101,12 @@ impl Keeper {
                     Some(order) => self.take(order).await,
                     None => return,
                 },
-                heard = seen.recv() => match heard {
-                    Ok(seen) => self.heard(&seen),
-                    // Whoever fell behind looks at everything anew.
-                    Err(RecvError::Lagged(_)) => self.soon(SETTLE),
-                    Err(RecvError::Closed) => self.rest().await,
-                },
+                () = self.look.notified() => self.soon(SETTLE),
                 () = due => {
                     self.next = None;
                     self.look_around().await;
                 }
             }
-        }
-    }
-
-    fn heard(&mut self, seen: &PaneSeen) {
-        let here = |id: &String| self.pane.as_ref().is_some_and(|pane| pane.id == *id);
-        match seen {
-            PaneSeen::Changed(id) if here(id) => self.soon(SETTLE),
-            PaneSeen::Gone(id) if here(id) => self.soon(Duration::ZERO),
-            PaneSeen::Up | PaneSeen::Down(_) => self.soon(Duration::ZERO),
-            PaneSeen::Changed(_) | PaneSeen::Gone(_) => {}
         }
     }
 
@@ -150,8 +142,21 @@ impl Keeper {
         let Ok(Standing::Running(root)) = self.dir.standing() else { return Err("its program is gone".into()) };
         let found = host.pane_of(vec![root.into()]).await.map_err(|error| error.to_string())?;
         let pane = found.ok_or_else(|| format!("{} has no pane in which it runs", host.word()))?;
-        self.pane = Some(pane.clone());
+        self.place(pane.clone()).await;
         host.screen(pane).await.map_err(|error| error.to_string())
+    }
+
+    /// The session is in this pane now.
+    pub(super) async fn place(&mut self, pane: Pane) {
+        let (worker, session) = (self.worker.name.clone(), self.worker.session);
+        // Nobody listens any more only when the daemon is going down.
+        let _ = self.placing.send(Placed { worker, session, pane: pane.id.clone() }).await;
+        self.pane = Some(pane);
+    }
+
+    /// Returns the pane in which the session was last seen.
+    pub(super) fn pane(&self) -> Option<Pane> {
+        self.pane.clone()
     }
 
     /// Reports what is in the way of the next text, if that is news, and looks again as long as something is.
@@ -207,7 +212,7 @@ impl Keeper {
         {
             tracing::info!(worker = %self.worker.name, %error, "the pane of a session that ended was not closed");
         }
-        if let Err(error) = self.dir.remove() {
+        if let Err(error) = self.dir.on_disk(SessionDir::remove).await {
             tracing::warn!(worker = %self.worker.name, %error, "the files of a session that ended stay");
         }
     }

@@ -9,6 +9,7 @@ use super::look::Look;
 use super::submit::{Act, End, Submission};
 use crate::engine::panes::{Key, Pane, PaneError};
 use crate::fleet::input::{Nudged, Sighting};
+use crate::fleet::typing::Typing;
 use crate::fleet::worker::Process;
 use crate::process::{ProcessId, is_in_foreground, lineage};
 
@@ -19,6 +20,9 @@ pub(super) async fn tell(desk: Arc<Desk>, leader: Process, waiting: usize) {
 }
 
 async fn try_once(desk: &Desk, leader: Process, waiting: usize) -> Nudged {
+    let Some(typing) = &desk.options.leader else {
+        return Nudged::NoPane("fleetd.toml says that the leader is not told in its pane".into());
+    };
     if !ProcessId::from(leader).is_alive() {
         return Nudged::NoPane("the leader is gone".into());
     }
@@ -30,15 +34,14 @@ async fn try_once(desk: &Desk, leader: Process, waiting: usize) -> Nudged {
     };
     let what = if waiting == 1 { "1 thing waits" } else { &format!("{waiting} things wait") };
     let line = format!("[fleet] {what} for you: call fleet_poll");
-    match type_line(desk, leader, &pane, &line).await {
+    match type_line(desk, typing, leader, &pane, &line).await {
         Ok(()) => Nudged::Typed,
         Err(why) => Nudged::NotNow(why),
     }
 }
 
 /// Types one line and enters it. The error says why it was not entered.
-async fn type_line(desk: &Desk, leader: Process, pane: &Pane, line: &str) -> Result<(), String> {
-    let typing = &desk.options.leader;
+async fn type_line(desk: &Desk, typing: &Typing, leader: Process, pane: &Pane, line: &str) -> Result<(), String> {
     let mut submission = Submission::new(line, None);
     let began = Instant::now();
     let failed = |error: PaneError| error.to_string();

@@ -5,16 +5,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::keeper::{Keeper, Order};
+use super::keeper::{Keeper, Order, Told};
 use super::{Desk, files, nudge, sweep};
+use crate::engine::panes::PaneSeen;
 use crate::fleet::ids::WorkerName;
 use crate::fleet::input::{Sighting, WorkEffect};
 use crate::fleet::worker::Worker;
 
+/// Moves to other panes that may wait to be heard of; keepers wait in turn.
+const PLACED: usize = 64;
 /// How long after the start it is looked for sessions that nobody knows: by then the engine has given its orders again.
 const SWEEP: Duration = Duration::from_secs(10);
 
@@ -24,6 +29,16 @@ pub(super) struct Sessions {
     keepers: JoinSet<()>,
     names: HashMap<Id, WorkerName>,
     chores: JoinSet<()>,
+    /// Where keepers say in which pane their session is.
+    placed: mpsc::Receiver<Placed>,
+    placing: mpsc::Sender<Placed>,
+}
+
+/// Which session is in which pane now.
+pub(super) struct Placed {
+    pub worker: WorkerName,
+    pub session: u64,
+    pub pane: String,
 }
 
 /// A session that has a keeper.
@@ -31,18 +46,22 @@ struct Kept {
     session: u64,
     orders: UnboundedSender<Order>,
     stop: CancellationToken,
+    look: Arc<Notify>,
+    pane: Option<String>,
 }
 
 impl Sessions {
     pub(super) fn new(desk: Arc<Desk>) -> Self {
         let (keepers, chores) = (JoinSet::new(), JoinSet::new());
-        Self { desk, kept: HashMap::new(), keepers, names: HashMap::new(), chores }
+        let (placing, placed) = mpsc::channel(PLACED);
+        Self { desk, kept: HashMap::new(), keepers, names: HashMap::new(), chores, placed, placing }
     }
 
     pub(super) async fn run(mut self, mut orders: UnboundedReceiver<WorkEffect>) {
         let sweep = tokio::time::sleep(SWEEP);
         tokio::pin!(sweep);
         let mut is_swept = false;
+        let mut seen = self.desk.host().seen();
         loop {
             tokio::select! {
                 () = &mut sweep, if !is_swept => {
@@ -54,9 +73,33 @@ impl Sessions {
                     Some(order) => self.carry_out(order).await,
                     None => return,
                 },
+                heard = seen.recv() => match heard {
+                    Ok(seen) => self.heard(&seen),
+                    // Whoever fell behind looks at everything anew.
+                    Err(RecvError::Lagged(_)) => self.heard(&PaneSeen::Up),
+                    Err(RecvError::Closed) => return,
+                },
+                Some(placed) = self.placed.recv() => self.place(placed),
                 Some(ended) = self.keepers.join_next_with_id() => self.keeper_ended(ended).await,
                 Some(_) = self.chores.join_next() => {}
             }
+        }
+    }
+
+    /// Lets those look whom it concerns.
+    fn heard(&self, seen: &PaneSeen) {
+        let concerned = |kept: &&Kept| match seen {
+            PaneSeen::Changed(pane) | PaneSeen::Gone(pane) => kept.pane.as_ref() == Some(pane),
+            PaneSeen::Up | PaneSeen::Down(_) => true,
+        };
+        self.kept.values().filter(concerned).for_each(|kept| kept.look.notify_one());
+    }
+
+    fn place(&mut self, placed: Placed) {
+        if let Some(kept) = self.kept.get_mut(&placed.worker).filter(|kept| kept.session == placed.session) {
+            kept.pane = Some(placed.pane);
+            // What was printed before it was known where.
+            kept.look.notify_one();
         }
     }
 
@@ -101,11 +144,12 @@ impl Sessions {
             return;
         }
         let (orders, taken) = mpsc::unbounded_channel();
-        let stop = CancellationToken::new();
-        let keeper = Keeper::new(self.desk.clone(), worker.clone(), taken, stop.clone());
+        let (stop, look) = (CancellationToken::new(), Arc::new(Notify::new()));
+        let told = Told { orders: taken, stop: stop.clone(), look: look.clone(), placing: self.placing.clone() };
+        let keeper = Keeper::new(self.desk.clone(), worker.clone(), told);
         let task = self.keepers.spawn(keeper.run(may_start));
         self.names.insert(task.id(), worker.name.clone());
-        self.kept.insert(worker.name.clone(), Kept { session: worker.session, orders, stop });
+        self.kept.insert(worker.name.clone(), Kept { session: worker.session, orders, stop, look, pane: None });
     }
 
     async fn keeper_ended(&mut self, ended: Result<(Id, ()), JoinError>) {

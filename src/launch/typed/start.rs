@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::super::env::Provenance;
 use super::super::pane_exec::{Args, MAX_OUTPUT};
 use super::super::plan::Plan;
-use super::files::Standing;
+use super::files::{SessionDir, Standing};
 use super::keeper::Keeper;
 use super::look::Look;
 use crate::engine::panes::{PaneError, PaneStart, Screen, Slot};
@@ -58,20 +58,22 @@ impl Keeper {
                     self.report_gone().await;
                     return None;
                 }
-                Ok(Standing::Unclaimed) if self.stop.is_cancelled() || !may_start => match self.dir.seal() {
-                    Ok(true) => {
-                        self.report_gone().await;
-                        return None;
+                Ok(Standing::Unclaimed) if self.stop.is_cancelled() || !may_start => {
+                    match self.dir.on_disk(SessionDir::seal).await {
+                        Ok(true) => {
+                            self.report_gone().await;
+                            return None;
+                        }
+                        Ok(false) => {}
+                        Err(error) => self.trouble(&error.to_string()).await,
                     }
-                    Ok(false) => {}
-                    Err(error) => self.trouble(&error.to_string()).await,
-                },
+                }
                 Ok(Standing::Unclaimed) => match self.start().await {
                     Ok(()) => {}
                     Err(Obstacle::Passing(why)) if Instant::now() < until => self.trouble(&why).await,
                     Err(Obstacle::Passing(why) | Obstacle::Final(why)) => {
                         // One that is still on its way must find that it is not wanted.
-                        if matches!(self.dir.seal(), Ok(true)) {
+                        if matches!(self.dir.on_disk(SessionDir::seal).await, Ok(true)) {
                             self.not_up(&why, None).await;
                             return None;
                         }
@@ -91,7 +93,7 @@ impl Keeper {
         };
         let plan = Plan::of(&self.worker.profile, &provenance, &self.desk.options.executables);
         let plan = plan.map_err(|error| Obstacle::Final(error.to_string()))?;
-        self.dir.create().map_err(|error| Obstacle::Passing(error.to_string()))?;
+        self.dir.on_disk(SessionDir::create).await.map_err(|error| Obstacle::Passing(error.to_string()))?;
         let cwd = plan.cwd.unwrap_or_else(|| Path::new(".").into());
         let cwd = absolute(&cwd).map_err(|error| Obstacle::Final(format!("{}: {error}", cwd.display())))?;
         let args = Args {
@@ -112,7 +114,7 @@ impl Keeper {
             other => Obstacle::Passing(other.to_string()),
         })?;
         let root = ProcessId::from(pane.root);
-        self.pane = Some(pane);
+        self.place(pane).await;
         let until = Instant::now() + TO_CLAIM;
         while matches!(self.dir.standing(), Ok(Standing::Unclaimed)) {
             if !root.is_alive() {

@@ -8,8 +8,10 @@ use std::time::Duration;
 use super::look::{Look, tail_of};
 use crate::fleet::typing::Typing;
 
+/// What is in the way when an agent works without a turn.
+pub(super) const OWN_WORK: &str = "it works at something of its own";
 /// How long an agent that works by itself is waited for before its turn goes back.
-const OWN_WORK: Duration = Duration::from_secs(2);
+const OWN_WORK_ENDS: Duration = Duration::from_secs(2);
 /// How long a pasted text may take to be seen in the composer.
 const TO_BE_SEEN: Duration = Duration::from_secs(10);
 /// How long the proof may take after Enter before Enter is pressed again.
@@ -103,8 +105,8 @@ impl Submission {
             (self.phase, self.since) = (Phase::Pasted, Some(now));
             return Act::Paste;
         }
-        match self.waited(now) >= OWN_WORK {
-            true => Act::End(End::Held("it works at something of its own".into())),
+        match self.waited(now) >= OWN_WORK_ENDS {
+            true => Act::End(End::Held(OWN_WORK.into())),
             false => Act::Look(SOON * 4),
         }
     }
@@ -145,6 +147,8 @@ impl Submission {
         let waited = self.waited(now);
         match stands {
             true if waited < TO_BE_PROVEN => Act::Look(SOON),
+            // The last one is given longer: nothing comes after it.
+            true if times >= ENTERS && waited < TO_BE_SEEN => Act::Look(SOON * 4),
             true if times < ENTERS => {
                 (self.phase, self.since) = (Phase::Entered(times + 1), Some(now));
                 Act::Enter

@@ -34,7 +34,7 @@ pub(super) async fn leftovers(desk: Arc<Desk>, kept: HashSet<String>) {
                 continue;
             }
         }
-        if let Err(error) = dir.remove() {
+        if let Err(error) = dir.on_disk(SessionDir::remove).await {
             tracing::warn!(%error, "files of a session that nobody knows stay");
         }
     }

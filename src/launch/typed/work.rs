@@ -9,8 +9,8 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use super::keeper::{Keeper, Order};
-use super::look::Look;
-use super::submit::{Act, End, Submission};
+use super::look::{Look, tail_of};
+use super::submit::{Act, End, OWN_WORK, Submission};
 use super::text;
 use crate::engine::panes::{Key, PaneError, Screen};
 use crate::fleet::envelope::Finish;
@@ -35,8 +35,15 @@ pub(super) enum Doing {
     Submitting(Box<Submitting>),
     /// It works at a turn.
     Working(Working),
-    /// It was told to stop a turn that is over for the fleet, the last time at this moment.
-    Stopping(Instant),
+    /// It was told to stop a turn that is over for the fleet.
+    Stopping(Stopping),
+}
+
+pub(super) struct Stopping {
+    /// When it was last told.
+    told: Instant,
+    /// The end of a text of ours that may still stand in its composer.
+    tail: Option<String>,
 }
 
 pub(super) struct Submitting {
@@ -67,7 +74,7 @@ impl Keeper {
                 _ => {}
             },
             Order::Forget(turn) => {
-                if let Err(error) = self.dir.forget(turn) {
+                if let Err(error) = self.dir.on_disk(move |dir| dir.forget(turn)).await {
                     tracing::warn!(worker = %self.worker.name, %turn, %error, "the note of a turn that is over stays");
                 }
                 let file = self.cwd().join(file_of(turn));
@@ -152,23 +159,27 @@ impl Keeper {
 
     /// Does what the screen asks for.
     pub(super) async fn step(&mut self, screen: &Screen, look: &Look) {
+        let typing = self.typing();
         match &mut self.doing {
             Doing::Idle => {
-                let why = look.obstacle();
+                let why = look.obstacle().or(look.busy.then(|| OWN_WORK.to_owned()));
                 self.bar(why.map(|why| Sighting::Blocked { worker: self.worker.name.clone(), why })).await;
             }
             Doing::Submitting(_) => self.submit(screen, look).await,
             Doing::Working(_) => self.watch(screen, look).await,
-            Doing::Stopping(told) => {
-                let again = told.elapsed() >= TELL_AGAIN && look.busy;
-                if look.is_idle() {
+            Doing::Stopping(stopping) => {
+                let again = stopping.told.elapsed() >= TELL_AGAIN && look.busy;
+                // A person's draft is no reason to end a session; a text of ours that nobody took is.
+                let is_ours = stopping.tail.as_ref().is_some_and(|tail| look.holds(tail, &typing));
+                if !look.busy && look.dialog.is_none() && look.composer.is_some() && !is_ours {
                     self.doing = Doing::Idle;
                     self.barred = None;
+                    self.soon(Duration::ZERO);
                     return self.desk.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
                 }
                 if again {
+                    stopping.told = Instant::now();
                     self.press_interrupt().await;
-                    self.doing = Doing::Stopping(Instant::now());
                 }
                 self.soon(LOOK_AT_STOP);
             }
@@ -184,10 +195,8 @@ impl Keeper {
         let (turn, text) = (submitting.turn.clone(), submitting.text.clone());
         match act {
             Act::Look(after) => {
-                if let Some(line) = &look.dialog {
-                    let why = format!("a dialog is open: {line}");
-                    self.bar(Some(Sighting::Blocked { worker: self.worker.name.clone(), why })).await;
-                }
+                let why = look.dialog.as_ref().map(|line| format!("a dialog is open: {line}"));
+                self.bar(why.map(|why| Sighting::Blocked { worker: self.worker.name.clone(), why })).await;
                 self.soon(after);
             }
             Act::Paste => {
@@ -197,7 +206,7 @@ impl Keeper {
                 self.soon(Duration::ZERO);
             }
             Act::Enter => {
-                if let Some(pane) = self.pane.clone()
+                if let Some(pane) = self.pane()
                     && let Err(error) = self.desk.host().press(pane, vec![Key::Enter]).await
                 {
                     tracing::info!(worker = %self.worker.name, %error, "Enter was not pressed");
@@ -216,7 +225,7 @@ impl Keeper {
                     Outcome::Unknown,
                     format!("it is not known whether the worker took the text: {why}"),
                 );
-                self.doing = Doing::Stopping(Instant::now());
+                self.doing = Doing::Stopping(Stopping { told: Instant::now(), tail: Some(tail_of(&text)) });
                 self.finished(turn.id, finish, false).await;
                 self.soon(LOOK_AT_STOP);
             }
@@ -225,8 +234,9 @@ impl Keeper {
 
     /// Types the text. The error says why nothing was typed.
     async fn paste(&mut self, turn: &Turn, text: String) -> Result<(), String> {
-        let pane = self.pane.clone().ok_or("its pane is not known")?;
-        match self.dir.note_typed(turn.id) {
+        let pane = self.pane().ok_or("its pane is not known")?;
+        let id = turn.id;
+        match self.dir.on_disk(move |dir| dir.note_typed(id)).await {
             Ok(true) => {}
             Ok(false) => return Err("it may have been typed before".into()),
             Err(error) => return Err(format!("it cannot be noted that it is typed: {error}")),
@@ -235,7 +245,7 @@ impl Keeper {
             // Whether it was typed, the screen shows.
             Ok(()) | Err(PaneError::Unknown(_)) => Ok(()),
             Err(error) => {
-                self.dir.forget(turn.id).map_err(|error| format!("{error}"))?;
+                self.dir.on_disk(move |dir| dir.forget(id)).await.map_err(|error| format!("{error}"))?;
                 Err(error.to_string())
             }
         }
@@ -291,10 +301,14 @@ impl Keeper {
             Doing::Submitting(submitting) if submitting.turn.id == turn => self.dir.is_typed(turn).unwrap_or(true),
             _ => true,
         };
+        let tail = match &self.doing {
+            Doing::Submitting(submitting) => Some(tail_of(&submitting.text)),
+            _ => None,
+        };
         if was_typed {
             self.press_interrupt().await;
         }
-        self.doing = Doing::Stopping(Instant::now());
+        self.doing = Doing::Stopping(Stopping { told: Instant::now(), tail });
     }
 
     async fn press_interrupt(&mut self) {
@@ -302,7 +316,7 @@ impl Keeper {
         let Ok(screen) = self.screen().await else { return };
         // An agent that is idle already has nothing to stop, and a key would mean something else to it.
         let look = Look::of(&screen, &self.typing());
-        if let Some(pane) = self.pane.clone()
+        if let Some(pane) = self.pane()
             && !look.is_idle()
             && look.dialog.is_none()
             && let Err(error) = self.desk.host().press(pane, keys).await

@@ -1,4 +1,5 @@
-//! Processes that outlive the program: what a plain signal to its process group, or a walk down its tree, misses.
+//! Processes that outlive the program:
+//! what a plain signal to its process group, or a walk down its tree, misses.
 
 use std::io;
 use std::process::{Child as Spawned, Command, Stdio};

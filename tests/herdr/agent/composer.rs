@@ -1,4 +1,5 @@
-//! The text that somebody is writing, with the pastes in it that are shown by a placeholder. Nothing is drawn here.
+//! The text that somebody is writing, with the pastes in it that are shown by a placeholder.
+//! Nothing is drawn here.
 
 /// A text under a person's hands. Its end is where one writes.
 #[derive(Default)]

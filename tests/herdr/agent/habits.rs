@@ -1,4 +1,5 @@
-//! The flags of the program: each is a habit that was seen on a real agent. Nothing is done here.
+//! The flags of the program: each is a habit that was seen on a real agent.
+//! Nothing is done here.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Bytes of a terminal as keys and pastes, however they are cut into reads. What a key does is not known here.
+//! Bytes of a terminal as keys and pastes, however they are cut into reads.
+//! What a key does is not known here.
 
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";

@@ -1,4 +1,5 @@
-//! What the program writes down for the test that watches it: bytes and submitted texts, each there before it goes on.
+//! What the program writes down for the test that watches it:
+//! bytes and submitted texts, each there before it goes on.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

@@ -1,4 +1,5 @@
-//! What is shown as rows of a terminal: texts wrapped to its width, the newest at the bottom. Knows no turns.
+//! What is shown as rows of a terminal: texts wrapped to its width, the newest at the bottom.
+//! Knows no turns.
 
 use unicode_width::UnicodeWidthChar;
 

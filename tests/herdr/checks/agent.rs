@@ -1,4 +1,5 @@
 //! The test agent as a process in a real terminal.
+//! What it does key by key is tested beside it.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;

@@ -94,7 +94,12 @@ pub struct Stage<R> {
 impl<R: Rig> Stage<R> {
     /// Sets a stage, where the host is on this machine.
     pub async fn set() -> Option<Stage<R>> {
-        Some(Stage { rig: R::start().await?, dir: TempDir::new().unwrap() })
+        Some(Stage::on(R::start().await?))
+    }
+
+    /// Sets a stage on a host that is there already.
+    pub fn on(rig: R) -> Stage<R> {
+        Stage { rig, dir: TempDir::new().unwrap() }
     }
 
     pub fn host(&self) -> Arc<dyn PaneHost> {

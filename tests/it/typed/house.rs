@@ -68,7 +68,7 @@ impl House {
             program: env!("CARGO_BIN_EXE_fleetd").into(),
             executables: Vec::new(),
             host,
-            leader: self.typing.clone(),
+            leader: Some(self.typing.clone()),
             journal: self.prompts.clone(),
             sightings,
         });
@@ -182,15 +182,25 @@ impl Life {
         process
     }
 
+    /// Returns the next sighting but that nothing is in the way, which the first look at an adopted session reports.
+    async fn next_but_clear(&mut self) -> Sighting {
+        loop {
+            let seen = self.next().await;
+            if !matches!(seen, Sighting::Clear { .. }) {
+                return seen;
+            }
+        }
+    }
+
     pub async fn taken(&mut self) -> TurnId {
-        match self.next().await {
+        match self.next_but_clear().await {
             Sighting::Taken { turn, process: None, .. } => turn,
             other => panic!("not taken: {other:?}"),
         }
     }
 
     pub async fn finished(&mut self) -> Finish {
-        match self.next().await {
+        match self.next_but_clear().await {
             Sighting::Finished { finish, .. } => *finish,
             other => panic!("not finished: {other:?}"),
         }
@@ -200,7 +210,7 @@ impl Life {
         loop {
             match self.next().await {
                 Sighting::Gone { why, .. } => return why,
-                Sighting::Unreachable { .. } | Sighting::Began { .. } => {}
+                Sighting::Unreachable { .. } | Sighting::Began { .. } | Sighting::Clear { .. } => {}
                 other => panic!("not gone: {other:?}"),
             }
         }

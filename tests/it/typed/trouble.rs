@@ -25,12 +25,9 @@ async fn not_up(house: &House, worker: fleetd::fleet::worker::Worker) -> String 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_does_not_come_up_says_why_with_its_screen_and_leaves_nothing() {
-    let house = House::new().typing(|typing| typing.ready_timeout = Span(1_500));
+    let house = House::new().typing(|typing| typing.ready_timeout = Span::seconds(6));
     let why = not_up(&house, (*house.worker(&["--dialog", "Do you trust this folder?"])).clone()).await;
-    assert!(
-        why.starts_with("not ready within 1.5s: a dialog is open: ") && why.contains("trust this folder?"),
-        "{why}"
-    );
+    assert!(why.starts_with("not ready within 6s: a dialog is open: ") && why.contains("trust this folder?"), "{why}");
     house.nothing_is_left();
 
     let why = not_up(&house, house.worker_of(vec!["no-such-program".into()])).await;

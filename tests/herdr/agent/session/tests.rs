@@ -1,4 +1,5 @@
-//! What the program does, key by key and moment by moment, with neither a terminal nor a clock.
+//! What the program does, key by key and moment by moment,
+//! with neither a terminal nor a clock.
 
 use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
