@@ -171,7 +171,7 @@ async fn an_idle_server_does_nothing() {
 #[tokio::test]
 async fn a_storm_of_sizes_ends_with_the_last_one() {
     let stage = stage().await;
-    let script = "trap 'stty size' WINCH; echo up; while :; do echo some text that wraps; read -t 0.01 line; done";
+    let script = "trap 'stty size > size' WINCH; while :; do echo some text that wraps; read -t 0.01 line; done";
     let argv = ["bash", "-c", script].map(std::ffi::OsString::from).to_vec();
     let start = fleetd::engine::panes::PaneStart { argv, ..stage.script("1", "") };
     let pane = stage.host().start(start).await.unwrap();
@@ -182,14 +182,15 @@ async fn a_storm_of_sizes_ends_with_the_last_one() {
         while talk.next(Instant::now()).unwrap().is_some() {}
     }
     talk.ask(Ask::Resize(Size { rows: 33, columns: 77 })).unwrap();
-    stage.shows(&pane, "33 77").await;
+    let tells = async |size: &str| until(size, async || (stage.bytes("size") == size.as_bytes()).then_some(())).await;
+    tells("33 77\n").await;
     for wrong in [Size { rows: 0, columns: 0 }, Size { rows: u16::MAX, columns: u16::MAX }] {
         talk.ask(Ask::Resize(wrong)).unwrap();
     }
     let Done::Panes(panes) = talk.ask(Ask::Panes).unwrap() else { panic!("another answer") };
     assert!(panes[0].size.rows <= 300 && panes[0].size.columns <= 500, "{panes:?}");
     drop(talk);
-    stage.shows(&pane, "40 120").await;
+    tells("40 120\n").await;
 }
 
 #[tokio::test]
