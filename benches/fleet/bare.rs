@@ -1,8 +1,10 @@
-//! The server that the MCP door is measured against: the same library with one trivial tool, and nothing of ours.
+//! The server that the MCP door is measured against: the same library with two trivial tools, one that answers and one
+//! that waits, and nothing of ours.
 //! It runs as a process of its own, as the daemon does.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use axum::serve::ListenerExt;
 use rmcp::model::{
@@ -32,6 +34,11 @@ impl Bare {
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut url).expect("it says where it listens");
         Bare { child, url: url.trim().to_string() }
     }
+
+    /// Returns its resident memory in MB.
+    pub fn resident(&self) -> f64 {
+        crate::daemon::resident(self.child.id())
+    }
 }
 
 impl Drop for Bare {
@@ -51,9 +58,14 @@ impl ServerHandler for Trivial {
 
     async fn call_tool(
         &self,
-        _: CallToolRequestParams,
+        call: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let wait = call.arguments.as_ref().and_then(|arguments| arguments.get("wait")?.as_str()?.strip_suffix("ms"));
+        if let Some(wait) = wait.and_then(|wait| wait.parse().ok()) {
+            tokio::time::sleep(Duration::from_millis(wait)).await;
+            return Ok(CallToolResult::structured(json!({ "pending": "wait_over" })).into());
+        }
         // As much as `fleet_whoami` says.
         let may = ["whoami", "send", "answer", "poll", "ack", "cancel", "status", "list", "spawn", "stop", "run"];
         Ok(CallToolResult::structured(json!({ "caller": "nobody", "says": "x".repeat(80), "may": may, "n": 1 })).into())

@@ -94,9 +94,7 @@ impl Serving {
 
     /// Returns its resident memory in MB.
     pub fn resident(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it lives");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("every process has it");
-        line.split_whitespace().nth(1).and_then(|kb| kb.parse::<f64>().ok()).expect("a number") / 1024.0
+        resident(self.child.id())
     }
 }
 
@@ -118,6 +116,13 @@ impl Drop for Serving {
             }
         }
     }
+}
+
+/// Returns the resident memory of a process in MB.
+pub fn resident(pid: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it lives");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("every process has it");
+    line.split_whitespace().nth(1).and_then(|kb| kb.parse::<f64>().ok()).expect("a number") / 1024.0
 }
 
 impl Drop for Daemon {

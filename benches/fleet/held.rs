@@ -2,6 +2,7 @@
 //! The callers are this program once more as a child, so that their memory and files do not count as the daemon's.
 
 use std::process::{Command, Stdio};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::daemon::Daemon;
@@ -10,33 +11,43 @@ use crate::table::Table;
 
 const COUNT: usize = 10_000;
 
+/// How often it is looked how much memory there is.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// Measures memory while they wait, and the time from their common deadline to the last answer.
 pub fn measure(table: &mut Table) {
     let daemon = Daemon::start();
     let idle = daemon.resident();
-    let child = Command::new(std::env::current_exe().expect("this program"))
-        .args(["held", &daemon.url, &COUNT.to_string()])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("this program starts");
-    let mut status = Connection::open(&daemon.url);
-    let mut most = 0.0;
-    let begun = Instant::now();
-    // The peak counts, so it is watched from outside until the callers are gone.
-    let output = std::thread::scope(|scope| {
-        let ended = scope.spawn(|| child.wait_with_output().expect("it ends"));
-        while !ended.is_finished() && begun.elapsed() < Duration::from_secs(300) {
-            most = f64::max(most, daemon.resident());
-            status.get("/healthz");
-        }
-        ended.join().expect("it ends")
-    });
-    let said = String::from_utf8_lossy(&output.stdout);
-    let words: Vec<&str> = said.split_whitespace().collect();
-    let [held, late] = words.as_slice() else { panic!("the callers said: {said}") };
+    let (held, late, most) = watched(&["held", &daemon.url, &COUNT.to_string()], || daemon.resident());
     table.plain(&format!("{COUNT} held POST /message: accepted within"), format!("{held} ms"), "no bar");
     table.plain(&format!("{COUNT} held: resident memory"), format!("{most:.0} MB (idle {idle:.0} MB)"), "bar: 200 MB");
     table.plain(&format!("{COUNT} held: last answer after the common deadline"), format!("{late} ms"), "no bar");
+}
+
+/// Runs this program once more as callers that wait. Returns the two numbers that it says, how long it took until all
+/// waited and how late the last answer was, and the most that `resident` gave meanwhile.
+pub fn watched(words: &[&str], mut resident: impl FnMut() -> f64) -> (u64, u64, f64) {
+    let child = Command::new(std::env::current_exe().expect("this program"))
+        .args(words)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("this program starts");
+    let mut most = 0.0;
+    // The peak counts, so it is watched from outside until the callers are gone.
+    let output = std::thread::scope(|scope| {
+        let (tell, told) = sync_channel(1);
+        scope.spawn(move || tell.send(child.wait_with_output().expect("it ends")));
+        loop {
+            match told.recv_timeout(LOOK) {
+                Ok(output) => break output,
+                Err(_) => most = f64::max(most, resident()),
+            }
+        }
+    });
+    let said = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<u64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [held, late] = numbers.as_slice() else { panic!("the callers said: {said}") };
+    (*held, *late, most)
 }
 
 /// Holds so many messages at once and prints how long it took to hold them and to be answered after the deadline.

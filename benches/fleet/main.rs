@@ -18,7 +18,7 @@ fn main() {
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         // The caller of ten thousand messages must be another process, or its memory would be counted too.
         ["held", url, count] => held::hold(url, count.parse().expect("a number")),
-        ["held-mcp", url] => mcp::hold(url),
+        ["held-mcp", url, tool] => mcp::hold(url, tool),
         ["bare"] => bare::serve(),
         // The pane server alone, which takes a minute and not ten.
         ["panes"] => {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::bare::Bare;
 use crate::daemon::Daemon;
+use crate::held;
 use crate::http::Connection;
 use crate::table::Table;
 
@@ -73,7 +74,7 @@ pub fn measure(table: &mut Table) {
     let many = Sleepers::start();
     table.time(&format!("who calls, beside {PROCESSES} processes"), fresh(&daemon.url), "beside few", one);
     drop(many);
-    held(table);
+    waiting(table);
 }
 
 /// Returns calls in a second over so many connections, each with its session.
@@ -125,36 +126,23 @@ impl Drop for Sleepers {
     }
 }
 
-/// Ten thousand calls that wait, of a hundred sessions in another process.
-fn held(table: &mut Table) {
+/// Ten thousand calls that wait, of a hundred sessions in another process; and the same of the bare library.
+fn waiting(table: &mut Table) {
+    let bare = Bare::start();
+    let (_, _, floor) = held::watched(&["held-mcp", &bare.url, "hold"], || bare.resident());
+    drop(bare);
     let daemon = Daemon::start();
     let idle = daemon.resident();
-    let child = Command::new(std::env::current_exe().expect("this program"))
-        .args(["held-mcp", &daemon.url])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("this program starts");
-    let mut status = Connection::open(&daemon.url);
-    let mut most = 0.0;
-    let output = thread::scope(|scope| {
-        let ended = scope.spawn(|| child.wait_with_output().expect("it ends"));
-        while !ended.is_finished() {
-            most = f64::max(most, daemon.resident());
-            status.get("/healthz");
-        }
-        ended.join().expect("it ends")
-    });
-    let said = String::from_utf8_lossy(&output.stdout);
-    let words: Vec<&str> = said.split_whitespace().collect();
-    let [begun, late] = words.as_slice() else { panic!("the callers said: {said}") };
+    let (begun, late, most) = held::watched(&["held-mcp", &daemon.url, "fleet_send"], || daemon.resident());
     let what = format!("{} held fleet_send, {SESSIONS} sessions", SESSIONS * EACH);
     table.plain(&format!("{what}: accepted within"), format!("{begun} ms"), "no bar");
-    table.plain(&format!("{what}: resident memory"), format!("{most:.0} MB (idle {idle:.0} MB)"), "bar: 200 MB");
+    let memory = format!("{what}: resident memory (idle {idle:.0} MB)");
+    table.memory(&memory, most, "as many of the bare library", floor);
     table.plain(&format!("{what}: last answer after the end of the waits"), format!("{late} ms"), "no bar");
 }
 
 /// Holds them, and prints how long it took to begin them and to be answered after their waits were over.
-pub fn hold(url: &str) {
+pub fn hold(url: &str, tool: &str) {
     let _ = rustix::process::setrlimit(
         rustix::process::Resource::Nofile,
         rustix::process::Rlimit { current: Some(60_000), maximum: Some(60_000) },
@@ -168,7 +156,7 @@ pub fn hold(url: &str) {
             let mut connection = Connection::open(url);
             let left = end.saturating_duration_since(Instant::now()).as_millis();
             let call = format!(
-                r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"fleet_send","arguments":{{"to":"w-sleep","prompt":"wait","wait":"{left}ms"}}}}}}"#,
+                r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"to":"w-sleep","prompt":"wait","wait":"{left}ms"}}}}}}"#,
                 n + 1
             );
             connection.send_mcp(Some(&session.id), &call);

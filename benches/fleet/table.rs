@@ -36,6 +36,16 @@ impl Table {
         });
     }
 
+    /// Adds memory in MB beside what it cannot fall far below.
+    pub fn memory(&mut self, what: &str, figure: f64, limit: &str, floor: f64) {
+        self.0.push(Row {
+            what: what.into(),
+            figure: format!("{figure:.0} MB"),
+            limit: format!("{floor:.0} MB ({limit})"),
+            ratio: Some(figure / floor),
+        });
+    }
+
     /// Adds a figure beside its bar.
     pub fn plain(&mut self, what: &str, figure: String, bar: &str) {
         self.0.push(Row { what: what.into(), figure, limit: bar.into(), ratio: None });

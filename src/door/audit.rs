@@ -12,7 +12,8 @@ mod subject;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 pub use self::begun::Begun;
 pub use self::line::{Decision, Outcome, Who};
@@ -29,6 +30,7 @@ pub struct Audit {
     /// None where nobody keeps an audit.
     lines: Option<SyncSender<Order>>,
     losses: Arc<Losses>,
+    ending: Arc<Ending>,
 }
 
 /// What the scribe is told.
@@ -36,6 +38,13 @@ pub struct Audit {
 enum Order {
     Write(Box<Decision>),
     End,
+}
+
+/// Whether the scribe shall end, for one that rests.
+#[derive(Debug, Default)]
+struct Ending {
+    now: Mutex<bool>,
+    bell: Condvar,
 }
 
 /// What could not be written, shared by the doors and the scribe.
@@ -56,15 +65,16 @@ struct Trouble {
 impl Audit {
     /// Returns the audit that keeps nothing.
     pub fn none() -> Audit {
-        Audit { lines: None, losses: Arc::default() }
+        Audit { lines: None, losses: Arc::default(), ending: Arc::default() }
     }
 
     /// Returns the audit in a file, and the scribe who writes it on a thread of its own until `end` was called.
     /// What is wrong with the file is told by `trouble` and by nothing else.
     pub fn to(file: PathBuf, rotation: Rotation) -> (Audit, Scribe) {
         let (lines, orders) = sync_channel(WAITING);
-        let losses = Arc::new(Losses::default());
-        (Audit { lines: Some(lines), losses: losses.clone() }, Scribe::new(file, rotation, orders, losses))
+        let audit = Audit { lines: Some(lines), ..Audit::none() };
+        let scribe = Scribe::new(file, rotation, orders, &audit);
+        (audit, scribe)
     }
 
     /// Keeps a decision. Never waits: what finds no place is lost and counted.
@@ -90,10 +100,25 @@ impl Audit {
 
     /// Tells the scribe to end once everything is written that was decided before.
     pub fn end(&self) {
+        self.ending.tell();
         if let Some(lines) = &self.lines {
             // A scribe that is gone has ended.
             let _ = lines.send(Order::End);
         }
+    }
+}
+
+impl Ending {
+    fn tell(&self) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.bell.notify_all();
+    }
+
+    /// Returns after so long, or at once when there is an end to come to.
+    fn rest(&self, time: Duration) {
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whether it was time or the bell makes no difference to who rests.
+        drop(self.bell.wait_timeout_while(now, time, |now| !*now));
     }
 }
 

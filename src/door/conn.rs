@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::extract::{ConnectInfo, Request};
 use axum::http::HeaderMap;
 use tokio::sync::OnceCell;
 
@@ -13,6 +14,7 @@ use super::peer::{self, Ends, Owner, Resolver};
 use crate::config::Auth;
 use crate::fleet::Fleet;
 use crate::fleet::caller::Caller;
+use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::seat::Sitter;
 use crate::fleet::worker::Process;
 
@@ -54,6 +56,13 @@ impl Conn {
         Self { ends: Ends::new(local, peer), resolver, owner: Arc::default() }
     }
 
+    /// Returns the connection that a request came by.
+    pub fn of(request: &Request) -> Result<&Conn, Refusal> {
+        let found = request.extensions().get::<ConnectInfo<Conn>>().map(|ConnectInfo(conn)| conn);
+        // The listener puts it into every one.
+        found.ok_or_else(|| Refusal::new(RefusalKind::Internal, "the connection of the request is not known"))
+    }
+
     /// Returns the address at which the connection was accepted; a listener on all addresses has many.
     pub fn local(&self) -> SocketAddr {
         self.ends.local
@@ -80,14 +89,15 @@ impl Conn {
         // "Cannot tell" is not kept: it may have been a moment's trouble, and it gives no rights meanwhile.
         let find = || async { self.resolver.owner(self.ends).await.ok_or(()) };
         let owner = self.owner.get_or_try_init(find).await.ok();
-        let roots = fleet.workers().filter_map(|w| Some((w.process?, w.name.clone()))).collect();
+        let roots: Vec<_> = fleet.workers().filter_map(|worker| Some((worker.process?, &worker.name))).collect();
+        let root = |process: &Process| roots.iter().find(|(root, _)| root == process).map(|(_, name)| *name);
         let seat = fleet.seat().map(|seat| &seat.sitter);
         let sitting = match seat {
             Some(Sitter::Process(process)) => Some(*process),
             _ => None,
         };
         let proxied = peer::proxied(headers.keys().map(|name| name.as_str()));
-        let shown = peer::classify(owner, self.resolver.our_uid(), &roots, sitting, proxied);
+        let shown = peer::classify(owner, self.resolver.our_uid(), root, sitting, proxied);
         let process = owner.and_then(|owner| owner.holders.iter().map(|h| h.process).min_by_key(|p| (p.start, p.pid)));
         let (caller, token) = match auth {
             Auth::LoopbackTrust => (shown, false),

@@ -1,19 +1,14 @@
-//! One layer over every path: Host and Origin must be this machine's (or a host of the settings), and a panic becomes
-//! an answer.
+//! What stands before every path: Host and Origin must be this machine's (or a host of the settings), and a panic
+//! becomes an answer.
 //!
 //! A browser page from elsewhere (also by DNS rebinding) ends here, before any handler and before the caller is known.
 
 use std::any::Any;
 use std::net::{IpAddr, SocketAddr};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::Poll;
 
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::Request;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, Uri, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::conn::Conn;
@@ -21,49 +16,24 @@ use super::refused::Refused;
 use crate::config::{Auth, Host};
 use crate::fleet::refusal::{Refusal, RefusalKind};
 
-/// Refuses what does not come from this machine by name, then lets the request in.
-pub async fn guard(
-    State(auth): State<Arc<Auth>>,
-    ConnectInfo(conn): ConnectInfo<Conn>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let hosts = match &*auth {
+/// Refuses what does not come from this machine by name.
+pub fn check(auth: &Auth, conn: &Conn, request: &Request) -> Result<(), Refusal> {
+    let hosts = match auth {
         Auth::LoopbackTrust => &[][..],
         Auth::Token(of) => &of.hosts,
     };
     let names = Names { local: conn.local(), hosts };
-    let checked = check_host(request.headers(), request.uri(), &names).and_then(|()| check_origin(request.headers()));
-    match checked {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => {
-            let mut response = Refused::from(refusal).into_response();
-            response.extensions_mut().insert(Stopped);
-            response
-        }
-    }
+    check_host(request.headers(), request.uri(), &names)?;
+    check_origin(request.headers())
 }
 
-/// Marks an answer of `guard`, for the audit; it does not leave the process.
-#[derive(Clone, Copy, Debug)]
-pub struct Stopped;
-
-/// Answers a panic of a handler as a fault of ours; the connection and the daemon go on.
-pub async fn unwind(request: Request, next: Next) -> Response {
-    let path = request.uri().path().to_owned();
-    let mut run = pin!(next.run(request));
-    let polled = std::future::poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(cx))) {
-        Ok(Poll::Pending) => Poll::Pending,
-        Ok(Poll::Ready(response)) => Poll::Ready(Ok(response)),
-        Err(panic) => Poll::Ready(Err(panic)),
-    });
-    polled.await.unwrap_or_else(|panic| {
-        let what = panic_text(panic.as_ref());
-        // Neither the path nor the text, which may hold what the caller sent; the hook told the place.
-        tracing::error!("a handler panicked");
-        let refusal = Refusal::new(RefusalKind::Internal, format!("fleetd failed while answering {path}: {what}"));
-        Refused::from(refusal.hint("this is a fault of fleetd; nothing that was accepted is lost")).into_response()
-    })
+/// Returns the answer to a panic of a handler, a fault of ours; the connection and the daemon go on.
+pub fn broken(path: &str, panic: &(dyn Any + Send)) -> Response {
+    // Neither the path nor the text, which may hold what the caller sent; the hook told the place.
+    tracing::error!("a handler panicked");
+    let what = panic_text(panic);
+    let refusal = Refusal::new(RefusalKind::Internal, format!("fleetd failed while answering {path}: {what}"));
+    Refused::from(refusal.hint("this is a fault of fleetd; nothing that was accepted is lost")).into_response()
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {

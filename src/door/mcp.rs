@@ -19,7 +19,6 @@ mod tools;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +32,6 @@ use crate::engine::handle::Handle;
 use crate::engine::ports;
 
 /// What everything here works with.
-#[derive(Clone)]
 pub struct Mcp {
     engine: Handle,
     shared: Shared,
@@ -56,18 +54,19 @@ impl Mcp {
 
     /// Returns the one path with everything that stands before it.
     pub fn router(self) -> Router {
-        let sessions = Arc::new(Sessions::new(self.clone()));
+        let door = Arc::new(self);
+        let sessions = Arc::new(Sessions::new(door.clone()));
         let mut config = StreamableHttpServerConfig::default();
         // Host and Origin are looked at by the one layer over all doors.
         config.allowed_hosts = Vec::new();
         config.max_request_body_bytes = intake::MOST;
         config.sse_retry = Some(sessions::RETRY);
-        config.session_store = Some(self.kept.clone());
+        config.session_store = Some(door.kept.clone());
         // Not `closing`: a stream that is cut there could not tell its caller where things stand.
         config.cancellation_token = CancellationToken::new();
-        let handler = Handler::new(self.clone());
-        let service = StreamableHttpService::new(move || Ok(handler.clone()), sessions.clone(), config);
-        let gate = admit::Gate { door: self, sessions };
-        Router::new().route_service("/mcp", service).layer(middleware::from_fn_with_state(gate, admit::admit))
+        let handler = Handler::new(door.clone());
+        let library = StreamableHttpService::new(move || Ok(handler.clone()), sessions.clone(), config);
+        let gate = admit::Gate { door, sessions, library };
+        Router::new().route_service("/mcp", admit::Admitted(Arc::new(gate)))
     }
 }

@@ -5,6 +5,7 @@
 
 mod admit;
 mod charter;
+mod entrance;
 mod health;
 mod mail;
 mod openapi;
@@ -17,14 +18,13 @@ mod turns;
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Router, middleware};
 use tokio_util::sync::CancellationToken;
 
-use super::guard;
 use super::metrics::Metrics;
 use super::refused::Refused;
 use super::shared::Shared;
@@ -32,10 +32,9 @@ use crate::engine::handle::Handle;
 use crate::fleet::refusal::{Refusal, RefusalKind, nearest};
 
 /// What the handlers work with.
-#[derive(Clone)]
 pub struct Door {
     engine: Handle,
-    metrics: Arc<Metrics>,
+    metrics: Metrics,
     closing: CancellationToken,
     shared: Shared,
 }
@@ -43,12 +42,13 @@ pub struct Door {
 impl Door {
     /// Returns the door. Once the daemon goes down, calls that wait answer with where things stand.
     pub fn new(shared: Shared) -> Self {
-        let metrics = Arc::new(Metrics::new(shared.engine.clone(), shared.audit.clone()));
+        let metrics = Metrics::new(shared.engine.clone(), shared.audit.clone());
         Self { engine: shared.engine.clone(), metrics, closing: shared.closing.clone(), shared }
     }
 
     /// Returns the routes, those of other doors among them, with everything that stands before all of them.
     pub fn router(self, others: Router) -> Router {
+        let door = Arc::new(self);
         Router::new()
             .route("/message", post(turns::message))
             .route("/v1/send", post(turns::send))
@@ -77,16 +77,12 @@ impl Door {
             .route("/v1/openapi.json", get(openapi::openapi))
             .route("/healthz", get(health::healthz))
             .route("/metrics", get(health::metrics))
-            .route_layer(middleware::from_fn_with_state(self.clone(), admit::admit))
-            .with_state(self.clone())
+            .route_layer(admit::Admission(door.clone()))
+            .with_state(door.clone())
             .merge(others)
             .method_not_allowed_fallback(wrong_method)
             .fallback(wrong_path)
-            // From here on the last one is the outermost.
-            .layer(middleware::from_fn_with_state(self.shared.auth.clone(), guard::guard))
-            .layer(middleware::from_fn_with_state(self.clone(), admit::strangers))
-            .layer(middleware::from_fn(guard::unwind))
-            .layer(middleware::from_fn_with_state(self.metrics, admit::tally))
+            .layer(entrance::Entrance(door))
     }
 }
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use rustix::process::{Resource, getrlimit};
@@ -139,10 +139,10 @@ async fn connection(stream: TcpStream, conn: Conn, router: Router, watcher: Watc
     });
     // Small answers to waiting callers must not wait for more to send; a socket that refuses is already closed.
     let _ = stream.set_nodelay(true);
-    let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience);
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(patience);
     let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-    if let Err(error) = watcher.watch(served.into_owned()).await {
+    if let Err(error) = watcher.watch(served).await {
         tracing::debug!(%error, "a connection broke off");
     }
 }

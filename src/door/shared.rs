@@ -14,6 +14,7 @@ use super::conn::{Conn, Identity};
 use super::peer::Doubt;
 use crate::config::Auth;
 use crate::engine::handle::Handle;
+use crate::fleet::caller::Caller;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{self, Door, Verb, Verdict};
 use crate::fleet::worker::{Worker, WorkerState};
@@ -60,6 +61,14 @@ impl Shared {
     /// A worker may speak before the fleet has heard that it runs: while one is on its way, what carries a worker's mark
     /// and is below none is looked at again.
     pub async fn identity(&self, conn: &Conn, headers: &HeaderMap, session: Option<&str>) -> Identity {
+        let identity = conn.identity(headers, session, &self.engine.fleet(), &self.auth).await;
+        match is_stray(&identity.caller) {
+            true => Box::pin(self.identity_of_a_stray(conn, headers, session)).await,
+            false => identity,
+        }
+    }
+
+    async fn identity_of_a_stray(&self, conn: &Conn, headers: &HeaderMap, session: Option<&str>) -> Identity {
         let mut published = self.engine.watch();
         let end = Instant::now() + ARRIVAL;
         loop {
@@ -67,7 +76,7 @@ impl Shared {
             let identity = conn.identity(headers, session, &fleet, &self.auth).await;
             let is_new = |worker: &Worker| worker.turn.is_some() || worker.state == WorkerState::Starting;
             let on_its_way = || fleet.workers().any(|worker| is_new(worker) && worker.process.is_none());
-            if identity.caller != Doubt::Stray.into() || !on_its_way() {
+            if !is_stray(&identity.caller) || !on_its_way() {
                 return identity;
             }
             if !matches!(timeout_at(end, published.changed()).await, Ok(Ok(()))) {
@@ -103,4 +112,8 @@ impl Shared {
         })?;
         self.engine.take_seat(&identity.caller, sitter).await.map(drop)
     }
+}
+
+fn is_stray(caller: &Caller) -> bool {
+    matches!(caller, Caller::Anonymous { .. }) && *caller == Doubt::Stray.into()
 }

@@ -106,15 +106,15 @@ impl Handle {
         let fleet = self.fleet();
         let turn = match fleet.turn(id) {
             Some(turn) => (**turn).clone(),
-            None => self.journal.turn(id).await.map_err(store)?.ok_or_else(|| {
+            None => self.journal().turn(id).await.map_err(store)?.ok_or_else(|| {
                 Refusal::new(RefusalKind::Unknown, format!("there is no turn {id}"))
                     .hint("collected turns are kept for the retention time; fleetd status lists the open ones")
             })?,
         };
-        let events = self.journal.events(id).await.map_err(store)?;
+        let events = self.journal().events(id).await.map_err(store)?;
         let stderr = match turn.outcome {
             None | Some(Outcome::Replied) => None,
-            Some(_) => self.journal.envelope(id).await.map_err(store)?.and_then(|envelope| envelope.stderr.clone()),
+            Some(_) => self.journal().envelope(id).await.map_err(store)?.and_then(|envelope| envelope.stderr.clone()),
         };
         Ok(Trace { turn: fleet.view_turn(&turn, self.now()), events, stderr })
     }
@@ -223,7 +223,7 @@ impl Handle {
                 let valid = team.recipes.keys().map(|name| name.as_str());
                 return Err(Refusal::unknown("recipe", recipe.as_str(), valid));
             }
-            self.policy.check_job(&recipe, &job)?;
+            self.policy().check_job(&recipe, &job)?;
         }
         let call = RunCall { recipe, job: Arc::new(job), deadline: request.deadline, key };
         match self.call(caller, Call::StartRun(call)).await? {
@@ -253,7 +253,7 @@ impl Handle {
     /// Returns the newest runs, newest first, collected ones too.
     pub async fn runs(&self, caller: &Caller, limit: usize) -> Result<Vec<Run>, Refusal> {
         rules::check(caller, Verb::Status)?;
-        self.journal.runs(limit).await.map_err(store)
+        self.journal().runs(limit).await.map_err(store)
     }
 
     /// Returns everything known of a run, also a collected one.
@@ -263,14 +263,14 @@ impl Handle {
         let run = match fleet.run(id) {
             Some(run) => run.clone(),
             None => Arc::new(
-                self.journal
+                self.journal()
                     .run(id)
                     .await
                     .map_err(store)?
                     .ok_or_else(|| Refusal::new(RefusalKind::Unknown, format!("there is no run {id}")))?,
             ),
         };
-        let steps = self.journal.steps(id).await.map_err(store)?;
+        let steps = self.journal().steps(id).await.map_err(store)?;
         Ok(RunDetail { result: self.run_result(&run).await?, steps, questions: fleet.questions_of_run(id) })
     }
 
@@ -293,13 +293,13 @@ impl Handle {
     /// Returns the state of the charter.
     pub fn charter(&self, caller: &Caller) -> Result<CharterStatus, Refusal> {
         rules::check(caller, Verb::Charter)?;
-        Ok(self.policy.status())
+        Ok(self.policy().status())
     }
 
     /// Loads the charter anew if it changed.
     pub async fn reload(&self, caller: &Caller) -> Result<CharterStatus, Refusal> {
         rules::check(caller, Verb::Reload)?;
-        let status = self.policy.reload().await?;
+        let status = self.policy().reload().await?;
         self.in_force(status.generation.number).await;
         Ok(status)
     }

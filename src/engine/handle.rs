@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, timeout_at};
 
 use super::actor::{Actor, Message, Parts};
 use super::desk::LONGEST_WAIT;
@@ -27,17 +29,19 @@ const INBOX: usize = 4_096;
 /// How much longer than its own bound a call waits for an engine that cannot answer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A way to the engine. Clones are cheap; the engine ends when the last one is gone.
+/// A way to the engine; the engine ends when the last one is gone. A clone is one count: each request makes several.
 #[derive(Clone)]
-pub struct Handle {
+pub struct Handle(Arc<Ways>);
+
+struct Ways {
     inbox: mpsc::Sender<Message>,
     published: watch::Receiver<Arc<Fleet>>,
     trouble: watch::Receiver<Option<String>>,
-    tickets: Arc<AtomicU64>,
-    pub(super) journal: Arc<dyn Journal>,
-    pub(super) policy: Arc<dyn Policy>,
+    tickets: AtomicU64,
+    journal: Arc<dyn Journal>,
+    policy: Arc<dyn Policy>,
     launchers: Arc<dyn Launchers>,
-    pub(super) clock: Arc<dyn Clock>,
+    clock: Arc<dyn Clock>,
 }
 
 /// What the engine is built from.
@@ -57,16 +61,16 @@ pub fn build(fleet: Fleet, ports: Ports) -> (Handle, impl Future<Output = ()> + 
     let (inbox, taken) = mpsc::channel(INBOX);
     let (publish, published) = watch::channel(Arc::new(fleet.clone()));
     let (troubled, trouble) = watch::channel(None);
-    let handle = Handle {
+    let handle = Handle(Arc::new(Ways {
         inbox,
         published,
         trouble,
-        tickets: Arc::new(AtomicU64::new(1)),
+        tickets: AtomicU64::new(1),
         journal: ports.journal.clone(),
         policy: ports.policy.clone(),
         launchers: ports.launchers.clone(),
         clock: ports.clock.clone(),
-    };
+    }));
     let actor = Actor::new(Parts {
         fleet,
         journal: ports.journal,
@@ -83,34 +87,34 @@ pub fn build(fleet: Fleet, ports: Ports) -> (Handle, impl Future<Output = ()> + 
 impl Handle {
     /// Returns the fleet as it was after the last commit.
     pub fn fleet(&self) -> Arc<Fleet> {
-        self.published.borrow().clone()
+        self.0.published.borrow().clone()
     }
 
     /// Returns the fleet as it is after each commit to come.
     pub fn watch(&self) -> watch::Receiver<Arc<Fleet>> {
-        self.published.clone()
+        self.0.published.clone()
     }
 
     /// Returns the present moment.
     pub fn now(&self) -> Time {
-        self.clock.now()
+        self.0.clock.now()
     }
 
     /// Returns the charter's side of the house.
     pub fn policy(&self) -> &Arc<dyn Policy> {
-        &self.policy
+        &self.0.policy
     }
 
     /// Returns the store's reading side.
     pub fn journal(&self) -> &Arc<dyn Journal> {
-        &self.journal
+        &self.0.journal
     }
 
     /// Returns every reason for which fleetd does not work as it should, worst first; empty = all is well.
     pub fn degraded(&self) -> Vec<String> {
-        let store = self.trouble.borrow().clone();
-        let charter = self.policy.status().error.map(|error| format!("charter: {error}"));
-        store.into_iter().chain(charter).chain(self.launchers.trouble()).collect()
+        let store = self.0.trouble.borrow().clone();
+        let charter = self.0.policy.status().error.map(|error| format!("charter: {error}"));
+        store.into_iter().chain(charter).chain(self.0.launchers.trouble()).collect()
     }
 
     /// Tells the engine what a launcher saw.
@@ -136,7 +140,7 @@ impl Handle {
     /// Waits until the fleet goes by this generation of the charter or a newer one, so that what a caller was told is
     /// in force is in force. A store that takes nothing ends the wait too: the reason is among the degraded ones.
     pub async fn in_force(&self, generation: u64) {
-        let mut published = self.published.clone();
+        let mut published = self.0.published.clone();
         let there = published.wait_for(|fleet| fleet.team().is_some_and(|team| team.generation.number >= generation));
         if tokio::time::timeout(PATIENCE, there).await.is_err() {
             tracing::warn!(generation, "the charter was loaded, but the fleet does not go by it yet");
@@ -150,33 +154,33 @@ impl Handle {
 
     pub(super) async fn input(&self, input: Input) {
         // A closed engine means that the daemon is going down: what is lost here is found again at the next start.
-        let _ = self.inbox.send(Message::Input(input)).await;
+        let _ = self.0.inbox.send(Message::Input(input)).await;
     }
 
     /// Gives a call to the fleet and waits for its answer. Dropping the future ends the wait, never the turn.
     pub async fn call(&self, caller: &Caller, call: Call) -> Result<Answer, Refusal> {
-        let ticket = Ticket(self.tickets.fetch_add(1, Ordering::Relaxed));
+        let ticket = Ticket(self.0.tickets.fetch_add(1, Ordering::Relaxed));
         let until = bound_of(&call, self.now());
         let (reply, answer) = oneshot::channel();
         let message = Message::Call { ticket, caller: caller.clone(), call, reply };
-        let patience = until.map_or(Duration::ZERO, |at| at.since(self.now()).std()) + PATIENCE;
-        let mut leaving = Leaving { inbox: &self.inbox, ticket: Some(ticket) };
         // The way in is part of the wait: behind a store that hangs the inbox is full.
-        let asked = async {
-            self.inbox.send(message).await.map_err(|_| shutting_down())?;
-            Ok::<_, Refusal>(answer.await)
-        };
-        let answer = match tokio::time::timeout(patience, asked).await {
-            Ok(asked) => Ok(asked?),
-            Err(late) => Err(late),
-        };
-        match answer {
+        let end = Instant::now() + until.map_or(Duration::ZERO, |at| at.since(self.now()).std()) + PATIENCE;
+        let mut leaving = Leaving { inbox: &self.0.inbox, ticket: Some(ticket) };
+        match self.0.inbox.try_send(message) {
+            Ok(()) => {}
+            Err(TrySendError::Closed(_)) => return Err(shutting_down()),
+            // Boxed: ten thousand calls that wait for their answer need no room for their way in.
+            Err(TrySendError::Full(message)) => {
+                let sent = Box::pin(timeout_at(end, self.0.inbox.send(message))).await;
+                sent.map_err(|_| too_late())?.map_err(|_| shutting_down())?;
+            }
+        }
+        match timeout_at(end, answer).await {
             Ok(answered) => {
                 leaving.ticket = None;
                 answered.map_err(|_| shutting_down())?
             }
-            Err(_) => Err(Refusal::new(RefusalKind::Unavailable, "fleetd did not get to an answer in time")
-                .hint("see /healthz; nothing is lost, and the same key makes a repetition safe")),
+            Err(_) => Err(too_late()),
         }
     }
 
@@ -221,11 +225,11 @@ impl Handle {
         let now = self.now();
         let load = self.fleet().load(now);
         let task = Task { prompt: prompt.into(), kind: kind.map(String::from), from: from.into(), urgent, now };
-        self.policy.route(task, load).await
+        self.0.policy.route(task, load).await
     }
 
     pub(super) fn no_charter(&self) -> Refusal {
-        let error = self.policy.status().error.unwrap_or_else(|| "none was loaded yet".into());
+        let error = self.0.policy.status().error.unwrap_or_else(|| "none was loaded yet".into());
         Refusal::new(RefusalKind::Unavailable, format!("there is no charter in force: {error}"))
             .hint("mend the charter; a good save is taken at once")
     }
@@ -255,6 +259,11 @@ fn bound_of(call: &Call, now: Time) -> Option<Time> {
         Call::Spawn { .. } => Some(now + LONGEST_WAIT),
         _ => None,
     }
+}
+
+fn too_late() -> Refusal {
+    Refusal::new(RefusalKind::Unavailable, "fleetd did not get to an answer in time")
+        .hint("see /healthz; nothing is lost, and the same key makes a repetition safe")
 }
 
 fn shutting_down() -> Refusal {

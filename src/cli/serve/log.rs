@@ -8,7 +8,7 @@ use std::panic::PanicHookInfo;
 use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::{EnvFilter, Layer, filter, fmt, registry};
+use tracing_subscriber::{EnvFilter, filter, fmt, registry};
 
 use super::super::exit::Failure;
 
@@ -39,15 +39,16 @@ where
     let asked = EnvFilter::try_new(level).map_err(|error| {
         Failure::Usage(format!("FLEETD_LOG is '{level}': {error}; write for example info or debug"))
     })?;
-    // In this order: what is capped is so whatever was asked for, however exactly.
-    let lines = fmt::layer().with_writer(to).with_ansi(colour).with_filter(filter::filter_fn(is_harmless));
-    Ok(registry().with(asked).with(lines))
+    // What is capped is so whatever was asked for, however exactly: and for all that listens, so that the spans of a
+    // talkative library are not even kept.
+    let lines = fmt::layer().with_writer(to).with_ansi(colour);
+    Ok(registry().with(asked).with(filter::filter_fn(is_harmless)).with(lines))
 }
 
-fn is_harmless(event: &Metadata<'_>) -> bool {
-    let rest = event.target().strip_prefix(TALKATIVE);
+fn is_harmless(said: &Metadata<'_>) -> bool {
+    let rest = said.target().strip_prefix(TALKATIVE);
     let is_talkative = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
-    !is_talkative || *event.level() == Level::ERROR
+    !is_talkative || *said.level() == Level::ERROR
 }
 
 /// Tells where a panic was, and its text only if that was written in the source: one that was put together may quote
@@ -89,6 +90,8 @@ mod tests {
             tracing::trace!(target: "rmcp::transport::streamable_http_server", "whole message");
             tracing::warn!(target: "rmcp", "whole message");
             tracing::error!(target: "rmcp::service", "it broke");
+            let span = tracing::info_span!(target: "rmcp::transport", "a session");
+            assert!(span.is_disabled(), "it would be entered and left at each step of each call");
             tracing::debug!(target: "rmcpx", "a namesake");
             tracing::debug!("ours");
         });

@@ -1,6 +1,7 @@
 //! A line of the audit from the moment at which a request is judged to the moment at which it is known what came of it.
 //! It is written once, whatever happens: also when the caller goes away or the handler breaks.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use super::{About, Audit, Decision, Noted, Outcome, Who};
@@ -58,8 +59,11 @@ impl Begun {
     }
 
     /// Waits for the answer and writes what came of it, or that it is open where the answer takes longer.
-    pub async fn answered<T>(mut self, answer: impl Future<Output = T>, of: impl FnOnce(&T) -> Option<Outcome>) -> T {
-        let mut answer = std::pin::pin!(answer);
+    pub async fn answered<T>(
+        &mut self,
+        mut answer: Pin<&mut impl Future<Output = T>>,
+        of: impl FnOnce(&T) -> Option<Outcome>,
+    ) -> T {
         match tokio::time::timeout(SOON, answer.as_mut()).await {
             Ok(answer) => {
                 self.write(of(&answer));

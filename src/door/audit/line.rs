@@ -104,12 +104,11 @@ impl Gap {
     }
 }
 
-/// Returns a value as one line.
-pub(super) fn line(value: &impl Serialize) -> Vec<u8> {
+/// Adds a value as one line.
+pub(super) fn line(value: &impl Serialize, to: &mut Vec<u8>) {
     // Ours alone are written, and none of them can fail: no map has a key that is no text.
-    let mut line = serde_json::to_vec(value).unwrap_or_default();
-    line.push(b'\n');
-    line
+    let _ = serde_json::to_writer(&mut *to, value);
+    to.push(b'\n');
 }
 
 fn rfc_3339<S: Serializer>(at: &Time, to: S) -> Result<S::Ok, S::Error> {
@@ -144,7 +143,11 @@ mod tests {
             bytes: Some(5),
             generation: 3,
         };
-        let text = |decision: &Decision| String::from_utf8(line(decision)).unwrap();
+        let text = |decision: &Decision| {
+            let mut text = Vec::new();
+            line(decision, &mut text);
+            String::from_utf8(text).unwrap()
+        };
         let begin =
             r#"{"at":"2026-11-30T00:38:27.004Z","door":"rest","who":{"caller":"operator","pid":7},"verb":"send""#;
         let end = ",\"generation\":3}\n";

@@ -31,6 +31,13 @@ pub(super) struct Rotated {
     open: Option<Open>,
 }
 
+/// Why lines were not written, and how much of them was before.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub error: io::Error,
+    pub written: usize,
+}
+
 #[derive(Debug)]
 struct Open {
     file: File,
@@ -43,13 +50,19 @@ impl Rotated {
         Rotated { path, rotation, open: None }
     }
 
-    /// Writes a line, all of it or nothing.
-    pub fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        let written = self.try_write(line);
-        if written.is_err() {
-            self.open = None;
+    /// Writes whole lines. Of each, all or nothing is written, and what does not fit goes into the next file.
+    pub fn write(&mut self, lines: &[u8]) -> Result<(), Failed> {
+        let mut written = 0;
+        while written < lines.len() {
+            match self.try_write(&lines[written..]) {
+                Ok(more) => written += more,
+                Err(error) => {
+                    self.open = None;
+                    return Err(Failed { error, written });
+                }
+            }
         }
-        written
+        Ok(())
     }
 
     /// Makes sure that what was written is on the disk.
@@ -57,25 +70,32 @@ impl Rotated {
         self.open.as_ref().map_or(Ok(()), |open| open.file.sync_data())
     }
 
-    fn try_write(&mut self, line: &[u8]) -> io::Result<()> {
+    /// Writes as many of the lines as fit, one at least, and returns their size.
+    fn try_write(&mut self, lines: &[u8]) -> io::Result<usize> {
         // Whoever took the file away meant to have a new one.
         let is_there = |open: &Open| fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == open.inode);
         let mut open = match self.open.take().filter(is_there) {
             Some(open) => open,
             None => open_at(&self.path)?,
         };
-        if open.size > 0 && open.size + line.len() as u64 > self.rotation.size {
+        let mut fitting = fitting(lines, self.rotation.size.saturating_sub(open.size));
+        if fitting == 0 && open.size > 0 {
             self.put_aside()?;
             open = open_at(&self.path)?;
+            fitting = self::fitting(lines, self.rotation.size);
         }
-        if let Err(error) = open.file.write_all(line) {
+        let now = match fitting {
+            0 => first_line(lines),
+            some => &lines[..some],
+        };
+        if let Err(error) = open.file.write_all(now) {
             // A part of a line would spoil the next one. If even this fails, the next start mends it.
             let _ = open.file.set_len(open.size);
             return Err(error);
         }
-        open.size += line.len() as u64;
+        open.size += now.len() as u64;
         self.open = Some(open);
-        Ok(())
+        Ok(now.len())
     }
 
     fn put_aside(&self) -> io::Result<()> {
@@ -93,6 +113,17 @@ impl Rotated {
         name.push(format!(".{n}"));
         name.into()
     }
+}
+
+/// Returns the size of the first lines that fit into so much room.
+fn fitting(lines: &[u8], room: u64) -> usize {
+    let room = usize::try_from(room).unwrap_or(usize::MAX).min(lines.len());
+    lines[..room].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)
+}
+
+fn first_line(lines: &[u8]) -> &[u8] {
+    let end = lines.iter().position(|&byte| byte == b'\n').map_or(lines.len(), |end| end + 1);
+    &lines[..end]
 }
 
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
@@ -159,6 +190,20 @@ mod tests {
         rotated.write(b"9\n").unwrap();
         let wanted = [("a", "9\n"), ("a.1", "a line longer than a file\n"), ("a.2", "7\n")];
         assert_eq!(files(dir.path()), named(&wanted), "never cut, and the oldest is gone");
+    }
+
+    #[test]
+    fn many_lines_at_once_are_spread_over_files_as_one_after_the_other_would_be() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut rotated = Rotated::new(dir.path().join("a"), Rotation { size: 6, keep: 9 });
+        rotated.write(b"1\n").unwrap();
+        rotated.write(b"2\n3\n4\na line longer than a file\n5\n6\n7\n8\n").unwrap();
+        let long = "a line longer than a file\n";
+        let wanted = [("a", "8\n"), ("a.1", "5\n6\n7\n"), ("a.2", long), ("a.3", "4\n"), ("a.4", "1\n2\n3\n")];
+        assert_eq!(files(dir.path()), named(&wanted));
+        fs::remove_file(dir.path().join("a")).unwrap();
+        fs::create_dir(dir.path().join("a")).unwrap();
+        assert_eq!(rotated.write(b"9\n10\n").unwrap_err().written, 0);
     }
 
     #[test]

@@ -4,10 +4,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use super::line::{Gap, line};
 use super::rotation::{Rotated, Rotation};
-use super::{Losses, Order};
+use super::{Audit, Ending, Losses, Order};
+
+/// How long further lines are waited for once there is one: waking a thread and writing to a file cost more than all
+/// else in a call that only looks. A daemon that is killed loses so much of its audit.
+const REST: Duration = Duration::from_millis(20);
+
+/// How much is written at once.
+const MOST: usize = 256 << 10;
 
 /// Writes what doors decided.
 #[derive(Debug)]
@@ -16,27 +24,48 @@ pub struct Scribe {
     file: Rotated,
     orders: Receiver<Order>,
     losses: Arc<Losses>,
+    ending: Arc<Ending>,
 }
 
 impl Scribe {
-    pub(super) fn new(path: PathBuf, rotation: Rotation, orders: Receiver<Order>, losses: Arc<Losses>) -> Scribe {
-        Scribe { file: Rotated::new(path.clone(), rotation), path, orders, losses }
+    pub(super) fn new(path: PathBuf, rotation: Rotation, orders: Receiver<Order>, audit: &Audit) -> Scribe {
+        let (losses, ending) = (audit.losses.clone(), audit.ending.clone());
+        Scribe { file: Rotated::new(path.clone(), rotation), path, orders, losses, ending }
     }
 
     /// Writes until it is told to end or nobody is left; blocks, so it belongs on a thread of its own.
     pub fn run(mut self) {
-        while let Ok(Order::Write(decision)) = self.orders.recv() {
-            self.write(&line(&decision));
+        let mut lines = Vec::new();
+        let mut goes_on = true;
+        while goes_on && let Ok(first) = self.orders.recv() {
+            self.ending.rest(REST);
+            goes_on = gather(first, &self.orders, &mut lines);
+            self.write_all(&lines);
+            lines.clear();
         }
         if let Err(error) = self.file.sync() {
             tracing::warn!(%error, file = %self.path.display(), "the end of the audit may not be on the disk");
         }
     }
 
+    /// Writes lines at once, or, where that fails, as many of them as can be.
+    fn write_all(&mut self, lines: &[u8]) {
+        if lines.is_empty() {
+            return;
+        }
+        match self.file.write(lines) {
+            Ok(()) => self.tell_gap(),
+            Err(failed) => {
+                lines[failed.written..].split_inclusive(|&byte| byte == b'\n').for_each(|line| self.write(line))
+            }
+        }
+    }
+
     fn write(&mut self, line: &[u8]) {
         match self.file.write(line) {
             Ok(()) => self.tell_gap(),
-            Err(error) => {
+            Err(failed) => {
+                let error = failed.error;
                 let why = format!("{} cannot be written: {error}", self.path.display());
                 if !self.losses.is_troubled() {
                     tracing::error!(%error, file = %self.path.display(), "the audit cannot be written");
@@ -50,14 +79,29 @@ impl Scribe {
     fn tell_gap(&mut self) {
         let Some(trouble) = self.losses.end() else { return };
         tracing::info!(lost = trouble.lost, "the audit can be written again");
+        let mut gap = Vec::new();
+        line(&Gap::of(trouble), &mut gap);
         // If this line is lost too, the count of all losses still tells.
-        let _ = self.file.write(&super::line::line(&Gap::of(trouble)));
+        let _ = self.file.write(&gap);
     }
+}
+
+/// Adds the lines of all orders that are there; returns whether there is none to end among them.
+fn gather(first: Order, orders: &Receiver<Order>, lines: &mut Vec<u8>) -> bool {
+    let mut next = Some(first);
+    while let Some(order) = next {
+        match order {
+            Order::Write(decision) => line(&*decision, lines),
+            Order::End => return false,
+        }
+        next = if lines.len() < MOST { orders.try_recv().ok() } else { None };
+    }
+    true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Audit, Decision, Who};
+    use super::super::{Decision, Who};
     use super::*;
     use crate::fleet::caller::CallerKind;
     use crate::fleet::rules::{Door, Verb};
@@ -76,6 +120,12 @@ mod tests {
             bytes: None,
             generation: 1,
         }
+    }
+
+    fn text(at: u64) -> Vec<u8> {
+        let mut text = Vec::new();
+        line(&decision(at), &mut text);
+        text
     }
 
     #[test]
@@ -121,13 +171,12 @@ mod tests {
         let path = dir.path().join("audit.jsonl");
         std::fs::create_dir(&path).unwrap();
         let (audit, mut scribe) = Audit::to(path.clone(), Rotation::default());
-        scribe.write(&line(&decision(1)));
-        scribe.write(&line(&decision(2)));
+        scribe.write_all(&[text(1), text(2)].concat());
         let trouble = audit.trouble().unwrap();
         assert!(trouble.starts_with(&format!("audit: {} cannot be written: ", path.display())), "{trouble}");
         assert!(trouble.ends_with("; lines lost since: 2"), "{trouble}");
         std::fs::remove_dir(&path).unwrap();
-        scribe.write(&line(&decision(3)));
+        scribe.write_all(&text(3));
         assert_eq!((audit.lost(), audit.trouble()), (2, None));
         let lines = std::fs::read_to_string(&path).unwrap();
         let lines: Vec<&str> = lines.lines().collect();

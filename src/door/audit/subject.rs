@@ -74,9 +74,9 @@ impl Noted {
         about.bytes = more.bytes.or(about.bytes);
     }
 
-    /// Returns the targets, names before ids, and the size.
+    /// Returns the targets, names before ids, and the size; to be asked once.
     pub fn told(&self, fleet: &Fleet) -> (Vec<String>, Option<usize>) {
-        let about = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let about = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let names = about.names.into_iter().map(|name| match is_known(fleet, &name) {
             true => name,
             false => STRANGE.into(),

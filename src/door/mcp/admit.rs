@@ -4,16 +4,24 @@
 //! A session's id is no proof of anything: to everybody but its opener it is as unknown as one that never was. What a
 //! caller may do with a tool is looked at where the tool is called.
 
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderMap, Method, StatusCode};
-use axum::middleware::Next;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{self, HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use futures_util::future::BoxFuture;
+use http_body_util::Full;
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use tower::Service;
 
 use super::super::conn::{Conn, Identity};
 use super::super::intake;
+use super::super::refused::Refused;
 use super::Mcp;
+use super::handler::Handler;
 use super::kept::Standing;
 use super::sessions::Sessions;
 
@@ -25,50 +33,70 @@ tokio::task_local! {
     pub(super) static SENDER: Identity;
 }
 
-/// What the layer works with.
-#[derive(Clone)]
+/// What stands before the library.
 pub(super) struct Gate {
-    pub door: Mcp,
+    pub door: Arc<Mcp>,
     pub sessions: Arc<Sessions>,
+    pub library: StreamableHttpService<Handler, Sessions>,
 }
 
-/// Lets a request in with its sender's identity, or answers that there is no such session.
-pub(super) async fn admit(
-    State(gate): State<Gate>,
-    ConnectInfo(conn): ConnectInfo<Conn>,
-    request: Request,
-    next: Next,
-) -> Response {
-    // To the library a body that breaks off is a fault of the server's, one that never comes is waited for, and one
-    // that is too large is not read, so that its sender never reads the answer.
-    let (parts, body) = request.into_parts();
-    let mut request = match intake::whole(body).await {
-        Ok(body) => Request::from_parts(parts, body.into()),
-        Err(refused) => return refused.into_response(),
-    };
-    let session = session_of(request.headers());
-    let identity = gate.door.shared.identity(&conn, request.headers(), session).await;
-    if request.headers().contains_key(SESSION) {
-        // One that is no text was never given to anybody.
-        let Some(id) = session else { return unknown() };
-        let listens = request.method() == Method::GET;
-        match gate.door.kept.standing(id, &identity, listens).await {
-            Standing::Fine => {}
-            Standing::Unknown => return unknown(),
-            Standing::Stale => {
-                gate.sessions.forget(id).await;
-                return unknown();
+/// The gate with the library behind it.
+#[derive(Clone)]
+pub(super) struct Admitted(pub Arc<Gate>);
+
+impl Service<Request> for Admitted {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let gate = self.0.clone();
+        Box::pin(async move { Ok(gate.admit(request).await) })
+    }
+}
+
+impl Gate {
+    /// Lets a request in with its sender's identity, or answers that there is no such session.
+    async fn admit(&self, request: Request) -> Response {
+        let conn = match Conn::of(&request) {
+            Ok(conn) => conn.clone(),
+            Err(refusal) => return Refused::from(refusal).into_response(),
+        };
+        // To the library a body that breaks off is a fault of the server's, one that never comes is waited for, and one
+        // that is too large is not read, so that its sender never reads the answer.
+        let (parts, body) = request.into_parts();
+        let mut request = match intake::whole(body).await {
+            Ok(body) => http::Request::from_parts(parts, Full::new(body)),
+            Err(refused) => return refused.into_response(),
+        };
+        let session = session_of(request.headers());
+        let identity = self.door.shared.identity(&conn, request.headers(), session).await;
+        if request.headers().contains_key(SESSION) {
+            // One that is no text was never given to anybody.
+            let Some(id) = session else { return unknown() };
+            let listens = request.method() == Method::GET;
+            match self.door.kept.standing(id, &identity, listens).await {
+                Standing::Fine => {}
+                Standing::Unknown => return unknown(),
+                Standing::Stale => {
+                    self.sessions.forget(id).await;
+                    return unknown();
+                }
             }
         }
+        let ends = request.method() == Method::DELETE;
+        request.extensions_mut().insert(identity.clone());
+        let mut answer = SENDER.scope(identity, self.library.handle(request)).await.map(Body::new);
+        if ends && answer.status() == StatusCode::ACCEPTED {
+            // It has ended, and is not only going to; some clients take 202 for a failure.
+            *answer.status_mut() = StatusCode::NO_CONTENT;
+        }
+        answer
     }
-    let ends = request.method() == Method::DELETE;
-    request.extensions_mut().insert(identity.clone());
-    let mut answer = SENDER.scope(identity, next.run(request)).await;
-    if ends && answer.status() == StatusCode::ACCEPTED {
-        // It has ended, and is not only going to; some clients take 202 for a failure.
-        *answer.status_mut() = StatusCode::NO_CONTENT;
-    }
-    answer
 }
 
 /// Returns the session that a request names.

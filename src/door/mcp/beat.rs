@@ -10,8 +10,6 @@ use rmcp::service::RequestContext;
 use rmcp::{Peer, RoleServer};
 use serde_json::json;
 
-use super::admit;
-
 /// How often a waiting client is told that it waits.
 pub(super) const BEAT: Duration = Duration::from_secs(15);
 
@@ -22,12 +20,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// cancelled the call or went away; what it waited for goes on.
 pub(super) async fn waiting<T>(
     cx: &RequestContext<RoleServer>,
+    in_session: bool,
     why: impl Fn() -> String,
     what: impl Future<Output = T>,
 ) -> Option<T> {
     let token = cx.meta.get_progress_token();
-    let parts = cx.extensions.get::<axum::http::request::Parts>();
-    let in_session = parts.is_some_and(|parts| admit::session_of(&parts.headers).is_some());
     let mut what = std::pin::pin!(what);
     let mut clock = tokio::time::interval(BEAT);
     let mut n = 0.0;
@@ -41,14 +38,15 @@ pub(super) async fn waiting<T>(
                 let told = match token.clone() {
                     Some(token) => {
                         let progress = ProgressNotificationParam::new(token, n).with_message(why());
-                        tell(&cx.peer, ServerNotification::ProgressNotification(rmcp::model::Notification::new(progress)))
+                        ServerNotification::ProgressNotification(rmcp::model::Notification::new(progress))
                     }
                     // In a session such a notice would not travel with the call, but to whoever listens; there the
                     // library itself sends something at once.
                     None if in_session => continue,
-                    None => tell(&cx.peer, silent()),
+                    None => silent(),
                 };
-                told.await;
+                // Boxed, so that a call that waits holds no room for it.
+                Box::pin(tell(&cx.peer, told)).await;
             }
         }
     }

@@ -6,6 +6,7 @@ mod look;
 pub(super) mod origin;
 mod turns;
 
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use rmcp::RoleServer;
@@ -14,6 +15,7 @@ use rmcp::service::RequestContext;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::time::interval;
 
 use self::origin::Request;
 use super::super::audit::{Begun, Noted, Outcome, Subject};
@@ -38,7 +40,7 @@ const KEEP: Duration = Duration::from_secs(20);
 struct Call<'a> {
     door: &'a Mcp,
     cx: &'a RequestContext<RoleServer>,
-    request: Request,
+    request: &'a Request,
     caller: Caller,
     noted: Noted,
 }
@@ -48,7 +50,7 @@ pub(super) async fn call(
     door: &Mcp,
     table: &[Entry],
     call: CallToolRequestParams,
-    request: Request,
+    request: &Request,
     cx: &RequestContext<RoleServer>,
 ) -> CallToolResult {
     let name = call.name.clone();
@@ -59,13 +61,14 @@ pub(super) async fn call(
     };
     let verb = entry.verb_of(&request.identity.caller);
     let mut line = door.shared.begin(&request.identity, Door::Mcp, verb);
-    let caller = match admitted(door, &request, verb, &mut line).await {
+    let caller = match admitted(door, request, verb, &mut line).await {
         Ok(caller) => caller,
         Err(refusal) => return refused(refusal),
     };
     let done = Call { door, cx, request, caller, noted: line.noted() };
     let refusal = |given: &Result<_, Refusal>| given.as_ref().err().map(|refusal| Outcome::Refused(refusal.kind));
-    line.answered(done.dispatch(&name, arguments), refusal).await.unwrap_or_else(refused)
+    let answer = pin!(done.dispatch(&name, arguments));
+    line.answered(answer, refusal).await.unwrap_or_else(refused)
 }
 
 /// Waits for what an earlier daemon began for a request, and gives the answer that it would have given.
@@ -122,29 +125,31 @@ async fn admitted(door: &Mcp, request: &Request, verb: Verb, line: &mut Begun) -
     if verdict != Verdict::WithSeat && !by_token {
         return Ok(identity.caller.clone());
     }
-    door.shared.sit(identity, request.session.as_deref()).await.inspect_err(|refusal| line.denied(refusal.kind))?;
+    let sits = Box::pin(door.shared.sit(identity, request.session.as_deref())).await;
+    sits.inspect_err(|refusal| line.denied(refusal.kind))?;
     Ok(Caller::Leader)
 }
 
 impl Call<'_> {
+    /// Each tool's own way is boxed, or every call, also one that only looks, would be as large as the largest of them.
     async fn dispatch(&self, name: &str, arguments: Value) -> Result<CallToolResult, Refusal> {
         match name {
             "fleet_whoami" => self.whoami(self.read(arguments)?),
             "fleet_profiles" => self.profiles(self.read(arguments)?),
             "fleet_list" => self.list(self.read(arguments)?),
-            "fleet_status" => self.status(self.read(arguments)?).await,
-            "fleet_send" => self.send(self.read(arguments)?).await,
-            "fleet_poll" => self.poll(self.read(arguments)?).await,
-            "fleet_ack" => self.ack(self.read(arguments)?).await,
-            "fleet_reply" => self.reply(self.read(arguments)?).await,
-            "fleet_ask" => self.ask(self.read(arguments)?).await,
-            "fleet_cancel" => self.cancel(self.read(arguments)?).await,
-            "fleet_spawn" => self.spawn(self.read(arguments)?).await,
-            "fleet_stop" => self.stop(self.read(arguments)?).await,
-            "fleet_route" => self.route(self.read(arguments)?).await,
+            "fleet_status" => Box::pin(self.status(self.read(arguments)?)).await,
+            "fleet_send" => Box::pin(self.send(self.read(arguments)?)).await,
+            "fleet_poll" => Box::pin(self.poll(self.read(arguments)?)).await,
+            "fleet_ack" => Box::pin(self.ack(self.read(arguments)?)).await,
+            "fleet_reply" => Box::pin(self.reply(self.read(arguments)?)).await,
+            "fleet_ask" => Box::pin(self.ask(self.read(arguments)?)).await,
+            "fleet_cancel" => Box::pin(self.cancel(self.read(arguments)?)).await,
+            "fleet_spawn" => Box::pin(self.spawn(self.read(arguments)?)).await,
+            "fleet_stop" => Box::pin(self.stop(self.read(arguments)?)).await,
+            "fleet_route" => Box::pin(self.route(self.read(arguments)?)).await,
             "fleet_recipes" => self.recipes(self.read(arguments)?),
-            "fleet_run" => self.run(self.read(arguments)?).await,
-            "fleet_charter" => self.charter(self.read(arguments)?).await,
+            "fleet_run" => Box::pin(self.run(self.read(arguments)?)).await,
+            "fleet_charter" => Box::pin(self.charter(self.read(arguments)?)).await,
             other => Err(Refusal::new(RefusalKind::Internal, format!("the tool '{other}' does nothing"))),
         }
     }
@@ -158,34 +163,42 @@ impl Call<'_> {
     }
 
     /// Waits for something and tells the client `why` meanwhile; when the daemon goes down, `then` says where it stands.
-    async fn wait<T>(
+    ///
+    /// Ten thousand may wait at once. A future that is moved into another one has room in both, so what is large is
+    /// boxed where it begins, and what may never be needed is made when it is.
+    async fn wait<T, F: Future<Output = Result<T, Refusal>>>(
         &self,
         why: impl Fn() -> String,
-        what: impl Future<Output = Result<T, Refusal>>,
-        then: impl Future<Output = Result<T, Refusal>>,
+        mut what: Pin<Box<impl Future<Output = Result<T, Refusal>>>>,
+        then: impl FnOnce() -> F,
     ) -> Result<T, Refusal> {
-        let bounded = async {
-            tokio::select! {
-                done = what => done,
-                () = self.door.shared.closing.cancelled() => then.await,
-            }
-        };
-        let kept = async {
-            tokio::pin!(bounded);
-            let mut clock = tokio::time::interval(KEEP);
+        let waited = async {
+            // Nobody else has to show that the seat is in use.
+            let mut clock = (self.request.identity.token && self.caller == Caller::Leader).then(|| interval(KEEP));
             loop {
-                tokio::select! {
-                    done = &mut bounded => return done,
-                    _ = clock.tick(), if self.request.identity.token && self.caller == Caller::Leader => {
-                        // Somebody else may sit there by now; what was begun is waited for all the same.
-                        let _ = self.door.shared.sit(&self.request.identity, self.request.session.as_deref()).await;
+                let tick = async {
+                    match &mut clock {
+                        Some(clock) => drop(clock.tick().await),
+                        None => std::future::pending().await,
                     }
+                };
+                tokio::select! {
+                    done = &mut what => return Some(done),
+                    () = self.door.shared.closing.cancelled() => return None,
+                    () = tick => Box::pin(self.sit_on()).await,
                 }
             }
         };
-        beat::waiting(self.cx, why, kept).await.unwrap_or_else(|| {
-            Err(Refusal::new(RefusalKind::Conflict, "the call was cancelled; what it began goes on"))
-        })
+        match beat::waiting(self.cx, self.request.session.is_some(), why, waited).await {
+            Some(Some(done)) => done,
+            Some(None) => Box::pin(then()).await,
+            None => Err(Refusal::new(RefusalKind::Conflict, "the call was cancelled; what it began goes on")),
+        }
+    }
+
+    async fn sit_on(&self) {
+        // Somebody else may sit there by now; what was begun is waited for all the same.
+        let _ = self.door.shared.sit(&self.request.identity, self.request.session.as_deref()).await;
     }
 
     /// Refuses a further verb of a tool that does two things.

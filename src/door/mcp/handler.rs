@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
     ListPromptsResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
@@ -22,12 +23,12 @@ const INSTRUCTIONS: &str = include_str!("instructions.txt");
 /// The handler of all sessions and requests.
 #[derive(Clone)]
 pub(super) struct Handler {
-    door: Mcp,
+    door: Arc<Mcp>,
     table: Arc<Vec<Entry>>,
 }
 
 impl Handler {
-    pub(super) fn new(door: Mcp) -> Handler {
+    pub(super) fn new(door: Arc<Mcp>) -> Handler {
         Handler { door, table: Arc::new(tools::table()) }
     }
 }
@@ -62,14 +63,19 @@ impl ServerHandler for Handler {
         self.table.iter().find(|entry| entry.tool.name == name).map(|entry| entry.tool.clone())
     }
 
-    async fn call_tool(
+    /// Boxed, since the library moves the future of a call several times and keeps room for each.
+    fn call_tool(
         &self,
         call: CallToolRequestParams,
-        cx: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let request = Request::of(identity_of(&cx)?, &cx);
-        // A refusal is a result: clients hide the text of a protocol error from their models.
-        Ok(calls::call(&self.door, &self.table, call, request, &cx).await.into())
+        mut cx: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send {
+        Box::pin(async move {
+            let request = Request::of(identity_of(&cx)?, &cx);
+            // Nobody needs it any more, and its headers hold the whole buffer into which the connection read them.
+            drop(cx.extensions.remove::<Parts>());
+            // A refusal is a result: clients hide the text of a protocol error from their models.
+            Ok(calls::call(&self.door, &self.table, call, &request, &cx).await.into())
+        })
     }
 
     async fn list_prompts(
@@ -120,7 +126,7 @@ impl ServerHandler for Handler {
 
 /// Returns who sends a request, as the layer before the library found out.
 fn identity_of(cx: &RequestContext<RoleServer>) -> Result<Identity, ErrorData> {
-    let parts = cx.extensions.get::<axum::http::request::Parts>();
+    let parts = cx.extensions.get::<Parts>();
     let found = parts.and_then(|parts| parts.extensions.get::<Identity>()).cloned();
     // Nobody comes here but through the layer.
     found.ok_or_else(|| ErrorData::internal_error("the sender of the request is not known", None))

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -38,11 +38,11 @@ pub(super) struct Sessions {
     /// Which stay in memory each session is at: the library numbers its streams anew with each.
     stays: RwLock<HashMap<SessionId, u64>>,
     next: AtomicU64,
-    door: Mcp,
+    door: Arc<Mcp>,
 }
 
 impl Sessions {
-    pub(super) fn new(door: Mcp) -> Sessions {
+    pub(super) fn new(door: Arc<Mcp>) -> Sessions {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = Some(IDLE);
         inner.session_config.sse_retry = Some(RETRY);

@@ -1,8 +1,6 @@
 //! From an owner to a caller: worker, leader, operator or anonymous. A pure function: what is not known for sure takes
 //! rights away and never gives any. Who may sit in the seat is not decided here; only who sits there already.
 
-use std::collections::HashMap;
-
 use super::{Holder, Owner};
 use crate::fleet::caller::Caller;
 use crate::fleet::ids::WorkerName;
@@ -33,13 +31,13 @@ pub enum Doubt {
 
 /// Returns who is calling.
 ///
-/// `roots` are the pane-execs of this fleet. Any worker among the holders wins, by the nearest root above it, also
+/// `root` tells whose pane-exec a process is. Any worker among the holders wins, by the nearest root above it, also
 /// through a proxy: being a worker only takes rights away. The operator is our own user, in no worker's tree, with
 /// the whole chain of ancestors seen. The leader is that too, and every holder is the process in the seat or below it.
-pub fn classify(
+pub fn classify<'a>(
     owner: Option<&Owner>,
     our_uid: u32,
-    roots: &HashMap<Process, WorkerName>,
+    root: impl Fn(&Process) -> Option<&'a WorkerName>,
     seat: Option<Process>,
     proxied: bool,
 ) -> Caller {
@@ -47,7 +45,7 @@ pub fn classify(
         return Doubt::NotFound.into();
     };
     let mut found: Option<(&WorkerName, bool)> = None;
-    for (worker, agent) in owner.holders.iter().filter_map(|h| above(h, roots)) {
+    for (worker, agent) in owner.holders.iter().filter_map(|h| above(h, &root)) {
         found = match found {
             Some((other, _)) if other != worker => return Doubt::Shared.into(),
             // Between fork and exec a child holds what the agent holds: one holder that is the agent is enough.
@@ -81,21 +79,22 @@ impl From<Doubt> for Caller {
 
 /// Returns whether one of these header names says that the request was passed on by something else.
 pub fn proxied<'a>(mut names: impl Iterator<Item = &'a str>) -> bool {
-    names.any(|n| {
-        let n = n.to_ascii_lowercase();
-        n == "forwarded" || n == "via" || n == "x-real-ip" || n.starts_with("x-forwarded-")
-    })
+    let begins = |name: &str, with: &str| name.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with));
+    let is = |name: &str, word: &str| name.eq_ignore_ascii_case(word);
+    names.any(|n| is(n, "forwarded") || is(n, "via") || is(n, "x-real-ip") || begins(n, "x-forwarded-"))
 }
 
 /// The worker above (or at) a holder, and whether the holder is the agent: pane-exec's own child. An orphan that
 /// pane-exec took in looks the same; whoever counts proofs of readiness must compare with the agent's pid.
-fn above<'a>(holder: &Holder, roots: &'a HashMap<Process, WorkerName>) -> Option<(&'a WorkerName, bool)> {
+fn above<'a>(holder: &Holder, root: impl Fn(&Process) -> Option<&'a WorkerName>) -> Option<(&'a WorkerName, bool)> {
     let mut chain = std::iter::once(&holder.process).chain(&holder.ancestors).enumerate();
-    chain.find_map(|(depth, p)| roots.get(p).map(|worker| (worker, depth <= 1)))
+    chain.find_map(|(depth, p)| root(p).map(|worker| (worker, depth <= 1)))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     const INIT: Process = Process { pid: 1, start: 0 };
@@ -126,9 +125,9 @@ mod tests {
     fn nearest_root_wins() {
         let r = roots(&[(10, "outer"), (30, "inner")]);
         let o = owner(vec![holder(50, &[40, 30, 20, 10])]);
-        assert_eq!(classify(Some(&o), US, &r, None, false), worker("inner", true));
+        assert_eq!(classify(Some(&o), US, |p| r.get(p), None, false), worker("inner", true));
         let o = owner(vec![holder(20, &[10])]);
-        assert_eq!(classify(Some(&o), US, &r, None, false), worker("outer", false));
+        assert_eq!(classify(Some(&o), US, |p| r.get(p), None, false), worker("outer", false));
     }
 
     #[test]
@@ -136,22 +135,28 @@ mod tests {
         let mut r = roots(&[]);
         r.insert(Process { pid: 10, start: 7 }, "w".into());
         let o = owner(vec![holder(20, &[10])]);
-        assert_eq!(classify(Some(&o), US, &r, None, false), Caller::Operator);
+        assert_eq!(classify(Some(&o), US, |p| r.get(p), None, false), Caller::Operator);
     }
 
     #[test]
     fn one_worker_among_the_holders_is_enough_and_two_are_too_many() {
         let r = roots(&[(10, "a"), (11, "b")]);
         let (free, a, b) = (holder(90, &[80]), holder(20, &[10]), holder(21, &[11]));
-        assert_eq!(classify(Some(&owner(vec![free.clone(), a.clone()])), US, &r, None, false), worker("a", false));
-        assert_eq!(classify(Some(&owner(vec![a, free, b])), US, &r, None, false), Caller::from(Doubt::Shared));
+        assert_eq!(
+            classify(Some(&owner(vec![free.clone(), a.clone()])), US, |p| r.get(p), None, false),
+            worker("a", false)
+        );
+        assert_eq!(
+            classify(Some(&owner(vec![a, free, b])), US, |p| r.get(p), None, false),
+            Caller::from(Doubt::Shared)
+        );
     }
 
     #[test]
     fn the_agent_among_its_children_counts_as_the_agent() {
         let r = roots(&[(10, "a")]);
         let o = owner(vec![holder(20, &[10]), holder(25, &[20, 10])]);
-        assert_eq!(classify(Some(&o), US, &r, None, false), worker("a", false));
+        assert_eq!(classify(Some(&o), US, |p| r.get(p), None, false), worker("a", false));
     }
 
     #[test]
@@ -159,7 +164,7 @@ mod tests {
         let r = roots(&[(10, "a")]);
         let mut o = owner(vec![holder(20, &[10])]);
         o.uid = 1;
-        assert_eq!(classify(Some(&o), US, &r, None, true), worker("a", false));
+        assert_eq!(classify(Some(&o), US, |p| r.get(p), None, true), worker("a", false));
     }
 
     #[test]
@@ -167,7 +172,13 @@ mod tests {
         let none = roots(&[]);
         let (seat, child, stranger) = (holder(50, &[40]), holder(60, &[50, 40]), holder(70, &[40]));
         let judge = |holders: &[&Holder], roots: &HashMap<Process, WorkerName>| {
-            classify(Some(&owner(holders.iter().map(|&h| h.clone()).collect())), US, roots, Some(p(50)), false)
+            classify(
+                Some(&owner(holders.iter().map(|&h| h.clone()).collect())),
+                US,
+                |p| roots.get(p),
+                Some(p(50)),
+                false,
+            )
         };
         assert_eq!(judge(&[&seat], &none), Caller::Leader);
         assert_eq!(judge(&[&seat, &child], &none), Caller::Leader);
@@ -176,25 +187,25 @@ mod tests {
         // The daemon was started from the leader's shell, and its worker is below the leader too.
         assert_eq!(judge(&[&child], &roots(&[(60, "w")])), worker("w", false));
         let reused = Some(Process { pid: 50, start: 7 });
-        assert_eq!(classify(Some(&owner(vec![seat.clone()])), US, &none, reused, false), Caller::Operator);
-        assert_eq!(classify(Some(&owner(vec![seat])), US, &none, Some(p(50)), true), Doubt::Proxied.into());
+        assert_eq!(classify(Some(&owner(vec![seat.clone()])), US, |p| none.get(p), reused, false), Caller::Operator);
+        assert_eq!(classify(Some(&owner(vec![seat])), US, |p| none.get(p), Some(p(50)), true), Doubt::Proxied.into());
     }
 
     #[test]
     fn every_doubt_takes_the_rights_away() {
         let r = roots(&[]);
         let plain = owner(vec![holder(20, &[19])]);
-        assert_eq!(classify(Some(&plain), US, &r, None, false), Caller::Operator);
-        assert_eq!(classify(None, US, &r, None, false), Caller::from(Doubt::NotFound));
-        assert_eq!(classify(Some(&owner(vec![])), US, &r, None, false), Caller::from(Doubt::NotFound));
-        assert_eq!(classify(Some(&plain), 0, &r, None, false), Caller::from(Doubt::OtherUser));
-        assert_eq!(classify(Some(&plain), US, &r, None, true), Caller::from(Doubt::Proxied));
+        assert_eq!(classify(Some(&plain), US, |p| r.get(p), None, false), Caller::Operator);
+        assert_eq!(classify(None, US, |p| r.get(p), None, false), Caller::from(Doubt::NotFound));
+        assert_eq!(classify(Some(&owner(vec![])), US, |p| r.get(p), None, false), Caller::from(Doubt::NotFound));
+        assert_eq!(classify(Some(&plain), 0, |p| r.get(p), None, false), Caller::from(Doubt::OtherUser));
+        assert_eq!(classify(Some(&plain), US, |p| r.get(p), None, true), Caller::from(Doubt::Proxied));
         let mut marked = plain.clone();
         marked.holders[0].marked = true;
-        assert_eq!(classify(Some(&marked), US, &r, None, false), Caller::from(Doubt::Stray));
+        assert_eq!(classify(Some(&marked), US, |p| r.get(p), None, false), Caller::from(Doubt::Stray));
         let mut broken = plain;
         broken.holders[0].whole = false;
-        assert_eq!(classify(Some(&broken), US, &r, None, false), Caller::from(Doubt::Broken));
+        assert_eq!(classify(Some(&broken), US, |p| r.get(p), None, false), Caller::from(Doubt::Broken));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Linux: the peer's socket by `sock_diag` (or `/proc/net/tcp` where the kernel has none), its holders by one walk
 //! over `/proc/*/fd`, their ancestors by `/proc/PID/stat`. Blocking: never to be called on an async worker thread.
 
+mod fds;
 mod procfs;
 mod sock_diag;
 mod socket_table;
@@ -26,7 +27,7 @@ pub(super) fn owners(batch: &[Ends]) -> Vec<Option<Owner>> {
     let mut tree = Tree::new();
     let wanted = sockets.iter().flatten().map(|s| s.inode).collect();
     let mut holders: HashMap<u32, Vec<i32>> = HashMap::new();
-    for (inode, pid) in procfs::holders(&wanted) {
+    for (inode, pid) in fds::holders(&wanted) {
         holders.entry(inode).or_default().push(pid);
     }
     let owner = |socket: Option<Socket>| {

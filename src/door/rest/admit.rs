@@ -1,18 +1,21 @@
 //! Before every handler: who calls, by the connection alone (and the token, where one is wanted), whether the rules
-//! let them, and the line that the audit gets of it. And the count of what was answered.
+//! let them, and the line that the audit gets of it.
 
+use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::Request;
 use axum::http::HeaderMap;
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use tower::{Layer, Service};
 
-use super::super::audit::{About, Outcome, Who};
+use super::super::audit::{About, Outcome};
 use super::super::auth;
-use super::super::conn::{Conn, Identity};
-use super::super::guard::Stopped;
-use super::super::metrics::Metrics;
+use super::super::conn::Conn;
 use super::super::refused::Refused;
 use super::super::shared::Shared;
 use super::{Door, paths};
@@ -21,67 +24,83 @@ use crate::fleet::caller::Caller;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{Door as Way, Verb};
 
-/// Finds the caller, refuses what it may not do, and hands the caller on to the handler.
-pub(super) async fn admit(
-    State(door): State<Door>,
-    ConnectInfo(conn): ConnectInfo<Conn>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    // A path with another method goes on to the refusal that names the right one.
-    let Some(verb) = paths::verb(request.method(), request.uri().path()) else {
-        return next.run(request).await;
-    };
-    let shared = &door.shared;
-    // Open to everybody: a probe costs no look at the processes, and is no decision.
-    if is_probe(verb) {
-        return match verb == Verb::Metrics && !may_scrape(shared, &conn, request.headers()) {
-            true => Refused::from(elsewhere()).into_response(),
-            false => next.run(request).await,
-        };
-    }
-    let identity = shared.identity(&conn, request.headers(), None).await;
-    let verb = paths::verb_of(verb, &identity.caller);
-    let mut line = shared.begin(&identity, Way::Rest, verb);
-    line.note(About::default().ids(paths::id(request.uri().path())));
-    if let Err(refusal) = shared.judged(&identity, Way::Rest, verb, &mut line) {
-        return Refused::from(refusal).into_response();
-    }
-    if identity.token
-        && identity.caller == Caller::Leader
-        && let Err(refusal) = shared.sit(&identity, None).await
-    {
-        return Refused::from(refusal).into_response();
-    }
-    request.extensions_mut().insert(identity.caller);
-    request.extensions_mut().insert(line.noted());
-    line.answered(next.run(request), |answer| answer.extensions().get().copied().map(Outcome::Refused)).await
+/// The layer before all handlers.
+#[derive(Clone)]
+pub(super) struct Admission(pub Arc<Door>);
+
+/// A handler with the admission before it.
+#[derive(Clone)]
+pub(super) struct Admitted<S> {
+    door: Arc<Door>,
+    inner: S,
 }
 
-/// Tells the audit of what the layer over all paths refused, which no handler and no rule ever saw.
-pub(super) async fn strangers(
-    State(door): State<Door>,
-    ConnectInfo(conn): ConnectInfo<Conn>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let path = request.uri().path();
-    // At the other doors what was wanted stands in a body that nobody has read.
-    let wanted = match path {
-        "/mcp" => Some((Way::Mcp, Verb::Whoami)),
-        "/hook" => Some((Way::Hook, Verb::Hook)),
-        path => paths::verb(request.method(), path).map(|verb| (Way::Rest, verb)),
-    };
-    let response = next.run(request).await;
-    if response.extensions().get::<Stopped>().is_some()
-        && let Some((way, verb)) = wanted.filter(|(_, verb)| !is_probe(*verb))
-    {
-        let caller = Caller::Anonymous { why: String::new() };
-        let who = Who::of(&caller, &conn);
-        let nobody = Identity { caller, process: None, token: false, who };
-        door.shared.begin(&nobody, way, verb).denied(RefusalKind::NotAllowed);
+impl<S> Layer<S> for Admission {
+    type Service = Admitted<S>;
+
+    fn layer(&self, inner: S) -> Admitted<S> {
+        Admitted { door: self.0.clone(), inner }
     }
-    response
+}
+
+impl<S> Service<Request> for Admitted<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    /// Finds the caller, refuses what it may not do, and hands the caller on to the handler.
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        // A path with another method goes on to the refusal that names the right one.
+        let Some(verb) = paths::verb(request.method(), request.uri().path()) else {
+            return self.inner.call(request).boxed();
+        };
+        let conn = match Conn::of(&request) {
+            Ok(conn) => conn.clone(),
+            Err(refusal) => return ready(Ok(Refused::from(refusal).into_response())).boxed(),
+        };
+        // Open to everybody: a probe costs no look at the processes, and is no decision.
+        if is_probe(verb) {
+            return match verb == Verb::Metrics && !may_scrape(&self.door.shared, &conn, request.headers()) {
+                true => ready(Ok(Refused::from(elsewhere()).into_response())).boxed(),
+                false => self.inner.call(request).boxed(),
+            };
+        }
+        // The one that was asked whether it is ready.
+        let next = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, next);
+        let door = self.door.clone();
+        Box::pin(async move {
+            let shared = &door.shared;
+            let identity = shared.identity(&conn, request.headers(), None).await;
+            let verb = paths::verb_of(verb, &identity.caller);
+            let mut line = shared.begin(&identity, Way::Rest, verb);
+            line.note(About::default().ids(paths::id(request.uri().path())));
+            if let Err(refusal) = shared.judged(&identity, Way::Rest, verb, &mut line) {
+                return Ok(Refused::from(refusal).into_response());
+            }
+            if identity.token
+                && identity.caller == Caller::Leader
+                && let Err(refusal) = Box::pin(shared.sit(&identity, None)).await
+            {
+                return Ok(Refused::from(refusal).into_response());
+            }
+            request.extensions_mut().insert(identity.caller);
+            request.extensions_mut().insert(line.noted());
+            let answer = pin!(inner.call(request));
+            let outcome = |answer: &Result<Response, _>| {
+                answer.as_ref().ok().and_then(|answer| answer.extensions().get().copied()).map(Outcome::Refused)
+            };
+            line.answered(answer, outcome).await
+        })
+    }
 }
 
 fn elsewhere() -> Refusal {
@@ -89,7 +108,7 @@ fn elsewhere() -> Refusal {
     refusal.hint(auth::HOW)
 }
 
-fn is_probe(verb: Verb) -> bool {
+pub(super) fn is_probe(verb: Verb) -> bool {
     matches!(verb, Verb::Health | Verb::Metrics)
 }
 
@@ -99,13 +118,4 @@ fn may_scrape(shared: &Shared, conn: &Conn, headers: &HeaderMap) -> bool {
         Auth::LoopbackTrust => true,
         Auth::Token(of) => conn.is_direct(headers) || auth::proof(headers, &of.token) == auth::Proof::Valid,
     }
-}
-
-/// Counts a request, also one that is refused or whose client goes away.
-pub(super) async fn tally(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
-    let path = paths::label(request.uri().path());
-    let _open = metrics.open();
-    let response = next.run(request).await;
-    metrics.answered(path, response.status().as_u16());
-    response
 }

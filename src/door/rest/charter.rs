@@ -1,6 +1,8 @@
 //! The charter: what the rubrics would say, what is in force, and loading it anew.
 //! No Lua and no files: the engine's desk is asked.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
@@ -32,7 +34,7 @@ impl Subject for RouteRequest {
 
 /// Where a message would go and why; without effect.
 pub(super) async fn route(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Json(request): Json<RouteRequest>,
 ) -> Result<Response, Refused> {
@@ -42,7 +44,7 @@ pub(super) async fn route(
 
 /// The generation in force, its files, and why newer ones were not taken.
 pub(super) async fn charter(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
@@ -51,7 +53,7 @@ pub(super) async fn charter(
 
 /// Loads the charter anew if it changed. Takes no body.
 pub(super) async fn reload(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {

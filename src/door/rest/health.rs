@@ -1,6 +1,8 @@
 //! `/healthz` and `/metrics`: open to everybody on this machine.
 //! So no task, no file's text and no name of a caller may come in here.
 
+use std::sync::Arc;
+
 use axum::Json as Out;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -27,7 +29,7 @@ pub(super) struct Health {
 }
 
 /// 200 while it takes work (also degraded, with the reasons), 503 when it does not.
-pub(super) async fn healthz(State(door): State<Door>) -> Response {
+pub(super) async fn healthz(State(door): State<Arc<Door>>) -> Response {
     let health = door.health();
     let status = if health.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Out(health)).into_response()
@@ -50,7 +52,7 @@ impl Door {
 }
 
 /// The metrics as Prometheus text.
-pub(super) async fn metrics(State(door): State<Door>) -> Result<Response, Refused> {
+pub(super) async fn metrics(State(door): State<Arc<Door>>) -> Result<Response, Refused> {
     let text = door.metrics.render()?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }

@@ -1,6 +1,8 @@
 //! The caller's mailbox: `poll` and `ack`.
 //! Nobody else's mailbox can be named.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
@@ -54,7 +56,7 @@ impl Subject for AckRequest {
 
 /// What waits for the caller; with `wait` a long poll.
 pub(super) async fn poll(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Query(query): Query<PollQuery>,
 ) -> Result<Response, Refused> {
@@ -68,7 +70,7 @@ pub(super) async fn poll(
 
 /// Collects messages.
 pub(super) async fn ack(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Json(request): Json<AckRequest>,
 ) -> Result<Response, Refused> {

@@ -76,8 +76,10 @@ pub(super) fn verb_of(verb: Verb, caller: &Caller) -> Verb {
 
 /// Returns a path as the metrics name it: all that are not ours are one.
 pub(super) fn label(path: &str) -> &'static str {
-    let others = ["/mcp", "/hook"].into_iter().find(|other| *other == path).unwrap_or("other");
-    PATHS.iter().find(|p| p.fits(path)).map_or(others, |p| p.path)
+    match ["/mcp", "/hook"].into_iter().find(|other| *other == path) {
+        Some(other) => other,
+        None => PATHS.iter().find(|p| p.fits(path)).map_or("other", |p| p.path),
+    }
 }
 
 /// Returns the id of a turn or run in a path, if it has one of the right form.

@@ -1,6 +1,8 @@
 //! Recipes and their runs: `run`, `runs`, `recipes`, one run in full and the wait for it.
 //! What a recipe does is the charter's matter.
 
+use std::sync::Arc;
+
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -42,7 +44,7 @@ impl Subject for RunsQuery {}
 
 /// Starts a recipe: 202 with the run; with `wait` 200 with its value, or 202 if it asks or the wait is over.
 pub(super) async fn run(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Extension(noted): Extension<Noted>,
     Json(request): Json<RunRequest>,
@@ -58,7 +60,7 @@ pub(super) async fn run(
 
 /// The newest runs, newest first.
 pub(super) async fn runs(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Query(query): Query<RunsQuery>,
 ) -> Result<Response, Refused> {
@@ -71,7 +73,7 @@ pub(super) async fn runs(
 
 /// One run in full, as by `status`.
 pub(super) async fn one(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(Nothing {}): Query<Nothing>,
@@ -81,7 +83,7 @@ pub(super) async fn one(
 
 /// Waits for a run to end or to ask.
 pub(super) async fn one_wait(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(query): Query<WaitQuery>,
@@ -91,7 +93,7 @@ pub(super) async fn one_wait(
 
 /// The recipes of the charter in force.
 pub(super) async fn recipes(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {

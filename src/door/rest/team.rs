@@ -1,6 +1,8 @@
 //! Callers and workers: `whoami`, `list`, `spawn`, `stop`.
 //! How a worker is started is the launchers' matter.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
@@ -35,7 +37,7 @@ impl Subject for StopRequest {
 
 /// Who the caller is and what it may do; open to everybody.
 pub(super) async fn whoami(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Response {
@@ -44,7 +46,7 @@ pub(super) async fn whoami(
 
 /// Everybody: roles with their load, workers, what waits.
 pub(super) async fn list(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
@@ -53,7 +55,7 @@ pub(super) async fn list(
 
 /// Starts a worker; answers when it is ready.
 pub(super) async fn spawn(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Extension(noted): Extension<Noted>,
     Json(request): Json<SpawnRequest>,
@@ -65,7 +67,7 @@ pub(super) async fn spawn(
 
 /// Stops a worker.
 pub(super) async fn stop(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Json(request): Json<StopRequest>,
 ) -> Result<Response, Refused> {
@@ -74,7 +76,7 @@ pub(super) async fn stop(
 
 /// Who sits in the seat.
 pub(super) async fn seat(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
@@ -83,7 +85,7 @@ pub(super) async fn seat(
 
 /// Frees the seat. Takes no body.
 pub(super) async fn release(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {

@@ -2,6 +2,7 @@
 //! A handler that goes away ends a wait, never a turn.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -90,26 +91,27 @@ impl Subject for WaitQuery {}
 
 /// Sends and waits for the reply: 200 with the envelope, 202 if it asks or the wait is over.
 pub(super) async fn message(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Extension(noted): Extension<Noted>,
     Json(request): Json<SendRequest>,
 ) -> Result<Response, Refused> {
     let wait = request.wait.unwrap_or(WAIT);
-    let turn = door.engine.send(&caller, request, &Origin::default()).await?.turn.id;
+    // Boxed, so that a call that waits for the reply holds no room for what is over.
+    let turn = Box::pin(door.engine.send(&caller, request, &Origin::default())).await?.turn.id;
     noted.add(About::default().id(turn));
     door.wait_turn(&caller, turn, wait).await
 }
 
 /// Sends and answers at once, 202 with the turn and why it waits; with `wait` as `/message`.
 pub(super) async fn send(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Extension(noted): Extension<Noted>,
     Json(request): Json<SendRequest>,
 ) -> Result<Response, Refused> {
     let wait = request.wait;
-    let accepted = door.engine.send(&caller, request, &Origin::default()).await?;
+    let accepted = Box::pin(door.engine.send(&caller, request, &Origin::default())).await?;
     noted.add(About::default().id(accepted.turn.id));
     match wait {
         Some(wait) => door.wait_turn(&caller, accepted.turn.id, wait).await,
@@ -119,7 +121,7 @@ pub(super) async fn send(
 
 /// Answers a question; from a worker, replies to the turn that it has.
 pub(super) async fn reply(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Json(request): Json<ReplyRequest>,
 ) -> Result<Response, Refused> {
@@ -134,7 +136,7 @@ pub(super) async fn reply(
 
 /// Asks inside the turn that a worker has: 200 with the answer, 202 if the wait is over first.
 pub(super) async fn ask(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Json(request): Json<AskRequest>,
 ) -> Result<Response, Refused> {
@@ -150,7 +152,7 @@ pub(super) async fn ask(
 
 /// Withdraws a queued turn, interrupts a running one, or ends a run.
 pub(super) async fn cancel(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Json(request): Json<CancelRequest>,
 ) -> Result<Response, Refused> {
@@ -163,7 +165,7 @@ pub(super) async fn cancel(
 
 /// One turn, run or worker in full, or everybody. With `wait`, a turn or run is waited for as by `/message`.
 pub(super) async fn status(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Query(query): Query<StatusQuery>,
 ) -> Result<Response, Refused> {
@@ -184,7 +186,7 @@ pub(super) async fn status(
 
 /// One turn in full, as by `status`.
 pub(super) async fn turn(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(Nothing {}): Query<Nothing>,
@@ -194,7 +196,7 @@ pub(super) async fn turn(
 
 /// Waits for a turn as `/message` does.
 pub(super) async fn turn_wait(
-    State(door): State<Door>,
+    State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(query): Query<WaitQuery>,

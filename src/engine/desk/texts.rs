@@ -22,7 +22,7 @@ impl Handle {
     ) -> Result<Arc<Envelope>, Refusal> {
         match at_hand {
             Some(envelope) => Ok(envelope),
-            None => self.journal.envelope(turn.id).await.map_err(store)?.ok_or_else(|| {
+            None => self.journal().envelope(turn.id).await.map_err(store)?.ok_or_else(|| {
                 Refusal::new(
                     RefusalKind::Internal,
                     format!("turn {} is settled but its envelope is not stored", turn.id),
@@ -33,7 +33,7 @@ impl Handle {
 
     pub(super) async fn run_result(&self, run: &Run) -> Result<RunResult, Refusal> {
         let value = match run.outcome {
-            Some(_) => self.journal.run_value(run.id).await.map_err(store)?.unwrap_or_default(),
+            Some(_) => self.journal().run_value(run.id).await.map_err(store)?.unwrap_or_default(),
             None => Arc::new(Value::Null),
         };
         Ok(RunResult { run: run.clone(), value })
@@ -51,12 +51,12 @@ impl Handle {
             notice: None,
         };
         match &message.about {
-            About::Reply(turn) => item.reply = self.journal.envelope(*turn).await.map_err(store)?,
+            About::Reply(turn) => item.reply = self.journal().envelope(*turn).await.map_err(store)?,
             About::Question(id) => item.question = fleet.question(*id).map(|question| fleet.view_question(question)),
             About::Run(id) => {
                 let run = match fleet.run(*id) {
                     Some(run) => Some((**run).clone()),
-                    None => self.journal.run(*id).await.map_err(store)?,
+                    None => self.journal().run(*id).await.map_err(store)?,
                 };
                 item.run = match run {
                     Some(run) => Some(self.run_result(&run).await?),

@@ -13,8 +13,8 @@ impl Call<'_> {
         let engine = &self.door.engine;
         let origin = self.request.origin(true);
         let wait = request.wait.unwrap_or(WAIT);
-        let asked = engine.ask(&self.caller, request.clone(), &origin, wait);
-        let stands = engine.ask(&self.caller, request, &origin, Span(0));
+        let asked = Box::pin(engine.ask(&self.caller, request.clone(), &origin, wait));
+        let stands = || engine.ask(&self.caller, request, &origin, Span(0));
         Ok(given(&self.wait(|| "not answered yet".into(), asked, stands).await?))
     }
 }

@@ -27,7 +27,7 @@ pub(in super::super) struct Request {
     /// The session that it belongs to, if it belongs to one.
     pub session: Option<String>,
     tool_use: Option<Key>,
-    request: Option<Key>,
+    id: RequestId,
 }
 
 impl Request {
@@ -38,14 +38,15 @@ impl Request {
         Request {
             identity,
             tool_use: tool_use.filter(|id| id.len() <= LONGEST).map(|id| Key::from(format!("tool use {id}"))),
-            request: session.as_deref().map(|session| request_key(session, &cx.id)),
+            id: cx.id.clone(),
             session,
         }
     }
 
     /// Returns what the engine is told of it; a call that does not wait is answered at once when it is found again.
     pub(super) fn origin(&self, waits: bool) -> Origin {
-        let request = self.request.clone().map(|key| if waits { key } else { at_once(&key) });
+        let key = self.session.as_deref().map(|session| request_key(session, &self.id));
+        let request = key.map(|key| if waits { key } else { at_once(&key) });
         Origin { key: self.tool_use.clone(), request }
     }
 }

@@ -23,7 +23,8 @@ impl Call<'_> {
     pub(super) async fn send(&self, request: SendRequest) -> Given {
         let wait = request.wait;
         let origin = self.request.origin(wait.is_some());
-        let accepted = self.door.engine.send(&self.caller, request, &origin).await?;
+        // Boxed, so that a call that waits for the reply holds no room for what is over.
+        let accepted = Box::pin(self.door.engine.send(&self.caller, request, &origin)).await?;
         self.noted.add(About::default().id(accepted.turn.id));
         let Some(wait) = wait else {
             return Ok(given(&shapes::Sent::Pending(Pending {
@@ -41,7 +42,7 @@ impl Call<'_> {
     pub(super) async fn run(&self, request: RunRequest) -> Given {
         let wait = request.wait;
         let origin = self.request.origin(wait.is_some());
-        let started = self.door.engine.start_run(&self.caller, request, &origin).await?;
+        let started = Box::pin(self.door.engine.start_run(&self.caller, request, &origin)).await?;
         self.noted.add(About::default().id(started.id));
         let Some(wait) = wait else {
             return Ok(given(&shapes::Ran::Pending(Pending {
@@ -70,8 +71,8 @@ impl Call<'_> {
                 },
             )
         };
-        let waited = engine.wait_turn(&self.caller, turn, wait);
-        let stands = engine.wait_turn(&self.caller, turn, Span(0));
+        let waited = Box::pin(engine.wait_turn(&self.caller, turn, wait));
+        let stands = || engine.wait_turn(&self.caller, turn, Span(0));
         Ok(match self.wait(why, waited, stands).await? {
             Waited::Settled(envelope) => shapes::Sent::Reply(envelope),
             Waited::Open(pending) => shapes::Sent::Pending(pending),
@@ -88,8 +89,8 @@ impl Call<'_> {
             }
             None => format!("{run} has ended"),
         };
-        let waited = engine.wait_run(&self.caller, run, wait);
-        let stands = engine.wait_run(&self.caller, run, Span(0));
+        let waited = Box::pin(engine.wait_run(&self.caller, run, wait));
+        let stands = || engine.wait_run(&self.caller, run, Span(0));
         Ok(match self.wait(why, waited, stands).await? {
             RunWaited::Ended(result) => shapes::Ran::Ended(result),
             RunWaited::Open(pending) => shapes::Ran::Pending(pending),
@@ -99,8 +100,8 @@ impl Call<'_> {
     pub(super) async fn poll(&self, args: args::Poll) -> Given {
         let engine = &self.door.engine;
         let limit = args.limit.unwrap_or(SOME);
-        let mail = engine.poll(&self.caller, args.after, limit, args.wait);
-        let stands = engine.poll(&self.caller, args.after, limit, None);
+        let mail = Box::pin(engine.poll(&self.caller, args.after, limit, args.wait));
+        let stands = || engine.poll(&self.caller, args.after, limit, None);
         let mail = self.wait(|| "nothing has come yet".into(), mail, stands).await?;
         Ok(given(&mail))
     }
@@ -138,11 +139,13 @@ impl Call<'_> {
     pub(super) async fn spawn(&self, request: SpawnRequest) -> Given {
         let role = request.role.clone();
         let origin = self.request.origin(true);
-        let worker = self.door.engine.spawn(&self.caller, request, &origin);
-        let stands = std::future::ready(Err(Refusal::new(
-            RefusalKind::Unavailable,
-            "fleetd is shutting down; the worker goes on coming up",
-        )));
+        let worker = Box::pin(self.door.engine.spawn(&self.caller, request, &origin));
+        let stands = || {
+            std::future::ready(Err(Refusal::new(
+                RefusalKind::Unavailable,
+                "fleetd is shutting down; the worker goes on coming up",
+            )))
+        };
         Ok(given(&self.wait(|| format!("a worker of {role} is starting"), worker, stands).await?))
     }
 

@@ -4,8 +4,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rustix::fs::{Dir, Mode, OFlags, open, readlinkat};
-
 use super::super::Holder;
 use crate::fleet::worker::Process;
 
@@ -17,53 +15,6 @@ const PANE_EXEC: &[u8] = b"pane-exec";
 
 /// Attempts to read a chain of ancestors that changes while it is read.
 const ATTEMPTS: usize = 8;
-
-/// Returns `(inode, pid)` for every process that holds one of these sockets.
-///
-/// The daemon's own descriptors, one for each open connection, are read only for sockets that nobody else holds: its
-/// own clients live in it under test.
-pub(super) fn holders(wanted: &HashSet<u32>) -> Vec<(u32, i32)> {
-    let mut found = Vec::new();
-    if wanted.is_empty() {
-        return found;
-    }
-    let me = rustix::process::getpid().as_raw_pid();
-    let mut link = Vec::new();
-    for pid in pids().into_iter().filter(|&pid| pid != me) {
-        held(pid, &mut link, |inode| {
-            if wanted.contains(&inode) {
-                found.push((inode, pid))
-            }
-        });
-    }
-    let elsewhere: HashSet<u32> = found.iter().map(|&(inode, _)| inode).collect();
-    if elsewhere.len() < wanted.len() {
-        let ours = |inode| wanted.contains(&inode) && !elsewhere.contains(&inode);
-        held(me, &mut link, |inode| {
-            if ours(inode) {
-                found.push((inode, me))
-            }
-        });
-    }
-    found
-}
-
-/// Tells every socket that a process holds. A process that cannot be read (another user's, or one that hides) holds
-/// nothing that is seen, and that takes rights away. Relative to the directory: a path walk for each of ten thousand
-/// descriptors would cost more than all the rest.
-fn held(pid: i32, link: &mut Vec<u8>, mut tell: impl FnMut(u32)) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(folder) = open(format!("/proc/{pid}/fd"), flags, Mode::empty()) else { return };
-    let Ok(entries) = Dir::read_from(&folder) else { return };
-    for entry in entries.flatten() {
-        if let Ok(target) = readlinkat(&folder, entry.file_name(), std::mem::take(link)) {
-            if let Some(inode) = socket_inode(target.as_bytes()) {
-                tell(inode);
-            }
-            *link = target.into_bytes();
-        }
-    }
-}
 
 /// The processes as one batch has seen them: each is read once.
 pub(super) struct Tree {
@@ -173,19 +124,6 @@ fn is_pane_exec(pid: i32) -> bool {
     words.split(|&b| b == 0).nth(1) == Some(PANE_EXEC)
 }
 
-/// `socket:[123]`.
-fn socket_inode(target: &[u8]) -> Option<u32> {
-    let digits = target.strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
-fn pids() -> Vec<i32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,13 +137,6 @@ mod tests {
         }
         assert_eq!(parse_stat(b"42 (x\xff\xfe) S 41"), None);
         assert_eq!(parse_stat(b""), None);
-    }
-
-    #[test]
-    fn socket_links_are_told_from_others() {
-        assert_eq!(socket_inode(b"socket:[12]"), Some(12));
-        assert_eq!(socket_inode(b"pipe:[12]"), None);
-        assert_eq!(socket_inode(b"/tmp/socket:[12]"), None);
     }
 
     fn me() -> i32 {

@@ -67,7 +67,7 @@ fn pretend_root() -> HashMap<Process, WorkerName> {
 }
 
 fn standing(accepted: &Accepted, roots: &HashMap<Process, WorkerName>) -> Caller {
-    classify(owner(accepted).as_ref(), super::our_uid(), roots, None, false)
+    classify(owner(accepted).as_ref(), super::our_uid(), |p| roots.get(p), None, false)
 }
 
 fn held_by(owner: &Owner, pid: i32) -> Option<&Holder> {
