@@ -201,11 +201,15 @@ impl Rounds {
     fn look_at_panes(&mut self, now: Instant) {
         let mut over = Vec::new();
         let mut came = Vec::new();
+        let mut died = Vec::new();
         for (id, pane) in &mut self.panes {
             if let Some((by, told)) = pane.started(now) {
                 let name = crate::engine::panes::Pane { id: id.clone(), root: Process::from(pane.root) };
-                if told.is_err() {
-                    over.push(id.clone());
+                // It may have ended already, and the bell that told of it was heard when it did not count as begun.
+                match told {
+                    Ok(()) if pane.has_died(now) => died.push(id.clone()),
+                    Ok(()) => {}
+                    Err(_) => over.push(id.clone()),
                 }
                 came.push((by, told.map(|()| name)));
             }
@@ -224,6 +228,7 @@ impl Rounds {
             };
             self.answer(client, request, came);
         }
+        died.iter().for_each(|id| self.has_died(id));
         over.iter().for_each(|id| self.forget(id));
         let silent = self.panes.values().filter(|pane| pane.is_silent(now));
         let silent: Vec<String> = silent.map(|pane| pane.id.clone()).collect();

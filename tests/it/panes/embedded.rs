@@ -317,3 +317,15 @@ async fn an_orphan_in_a_terminals_session_is_found_in_its_pane() {
     assert_eq!(stage.host().pane_of(lineage).await.unwrap(), Some(pane.clone()));
     assert!(stage.host().processes(pane).await.unwrap().iter().any(|process| process.pid == pid as i32));
 }
+
+#[tokio::test]
+async fn programs_that_end_as_soon_as_they_begin_are_all_seen_to_end() {
+    let stage = stage().await;
+    stage.sh("first", "exec cat").await;
+    let start = |n: usize| PaneStart { argv: vec!["true".into()], ..stage.script(&n.to_string(), "") };
+    let starts: Vec<_> = (0..40).map(|n| tokio::spawn(stage.host().start(start(n)))).collect();
+    for start in starts {
+        start.await.unwrap().unwrap();
+    }
+    until("all have ended", async || (stage.host().panes().await.unwrap().len() == 1).then_some(())).await;
+}
