@@ -138,9 +138,10 @@ fn the_program_has_the_terminal_its_size_and_its_foreground() {
 
 #[test]
 fn keys_that_signal_reach_the_program_and_not_its_parent() {
-    let mut pane = Pane::sh(
-        "trap 'echo int' INT; trap 'echo quit' QUIT; echo set; while read line; do echo got $line; done; while read line; do echo got $line; done; while read line; do echo got $line; done",
-    );
+    // Before it has the foreground, a key's signal goes to its parent, which takes no notice of it.
+    let ready = "until ps -o pgid=,tpgid= -p $$ | { read a b; [ $a = $b ]; }; do :; done; echo set";
+    let reads = "while read line; do echo got $line; done";
+    let mut pane = Pane::sh(&format!("trap 'echo int' INT; trap 'echo quit' QUIT; {ready}; {reads}; {reads}; {reads}"));
     pane.shows("set");
     pane.types("\u{3}");
     pane.shows("int\r\n");
