@@ -46,8 +46,11 @@ struct Wire {
     stream: UnixStream,
     lines: Lines,
     unsent: Vec<u8>,
+    /// How many bytes were written to it.
+    written: u64,
     asked: u64,
-    open: HashMap<u64, Sent>,
+    /// Orders without an answer, each with what was before it in all that is to be written.
+    open: HashMap<u64, (u64, Sent)>,
 }
 
 impl Link {
@@ -191,8 +194,11 @@ impl Link {
                 }
             }
         };
-        for (_, sent) in wire.open {
-            sent.answer(Came::Unanswered(format!("the connection to the pane server broke: {why}")));
+        let broke = format!("the connection to the pane server broke: {why}");
+        for (before, sent) in wire.open.into_values() {
+            // One of which not a byte was written cannot have been read.
+            let unsent = before >= wire.written;
+            sent.answer(if unsent { Came::Unsent(broke.clone()) } else { Came::Unanswered(broke.clone()) });
         }
         Some(why)
     }
@@ -202,7 +208,7 @@ impl Link {
         while let Some(line) = wire.lines.take().map_err(|error| error.to_string())? {
             match serde_json::from_slice::<Line>(&line) {
                 Ok(Line::Answer { id, came }) => {
-                    let Some(sent) = wire.open.remove(&id) else { continue };
+                    let Some((_, sent)) = wire.open.remove(&id) else { continue };
                     sent.answer(match came {
                         wire::Came::Done(done) => Came::Done(done),
                         wire::Came::Not { how, why } => Came::Not(how, why),
@@ -224,7 +230,8 @@ impl Wire {
     async fn open(stream: std::os::unix::net::UnixStream) -> Result<Wire, String> {
         let stream = stream.set_nonblocking(true).and_then(|()| UnixStream::from_std(stream));
         let stream = stream.map_err(|error| format!("the connection cannot be used: {error}"))?;
-        let mut wire = Wire { stream, lines: Lines::default(), unsent: Vec::new(), asked: 0, open: HashMap::new() };
+        let lines = Lines::default();
+        let mut wire = Wire { stream, lines, unsent: Vec::new(), written: 0, asked: 0, open: HashMap::new() };
         let hello = tokio::time::timeout(HELLO, wire.hello()).await;
         let hello = hello.map_err(|_| "the pane server does not say who it is".to_string())??;
         if hello.protocol < OLDEST {
@@ -255,8 +262,9 @@ impl Wire {
     /// Takes an order: from now on it counts as sent.
     fn take(&mut self, order: Order) {
         let Some((ask, sent)) = order.send() else { return };
+        let before = self.written + self.unsent.len() as u64;
         match self.push(ask) {
-            Ok(id) => drop(self.open.insert(id, sent)),
+            Ok(id) => drop(self.open.insert(id, (before, sent))),
             Err(why) => sent.answer(Came::Not(wire::No::Refused, why)),
         }
     }
@@ -276,7 +284,10 @@ impl Wire {
     fn write(&mut self) -> Result<(), String> {
         while !self.unsent.is_empty() {
             match self.stream.try_write(&self.unsent) {
-                Ok(written) => drop(self.unsent.drain(..written)),
+                Ok(written) => {
+                    self.unsent.drain(..written);
+                    self.written += written as u64;
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error.to_string()),
             }

@@ -29,7 +29,7 @@ impl Scene {
              stty -g > after-{person}; exec cat"
         );
         let pane = self.people.sh(person, &script).await;
-        self.people.shows(&pane, &format!("{worker}")).await;
+        self.people.shows(&pane, worker).await;
         pane
     }
 

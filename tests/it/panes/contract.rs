@@ -158,8 +158,13 @@ impl<R: Rig> Stage<R> {
 
     /// Waits until the screen shows a text in one of its rows.
     pub async fn shows(&self, pane: &Pane, text: &str) -> Screen {
+        self.shows_within(pane, text, PATIENCE).await
+    }
+
+    /// As [`Stage::shows`], for what takes longer than anything else.
+    pub async fn shows_within(&self, pane: &Pane, text: &str, patience: Duration) -> Screen {
         let host = self.host();
-        until(&format!("'{text}' on the screen"), async || {
+        until_within(patience, &format!("'{text}' on the screen"), async || {
             let screen = host.screen(pane.clone()).await.unwrap();
             screen.lines.iter().any(|line| line.contains(text)).then_some(screen)
         })
@@ -211,13 +216,17 @@ pub fn slot(worker: &str) -> Slot {
 }
 
 /// Waits until something is there; what is waited for happens in other processes, which tell nobody.
-pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+pub async fn until<T>(what: &str, look: impl AsyncFnMut() -> Option<T>) -> T {
+    until_within(PATIENCE, what, look).await
+}
+
+async fn until_within<T>(patience: Duration, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = look().await {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "it never came: {what}");
+        assert!(began.elapsed() < patience, "it never came: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

@@ -14,6 +14,9 @@ use super::embedded::{EmbeddedRig, in_time, stage, view};
 /// What the server may need at most, whatever is printed: our own code is not optimised in tests, and a screen is small.
 const MOST_KIB: u64 = 80 * 1024;
 
+/// How long fifty megabytes may take here: what the emulator does with them is not optimised in tests either.
+const LONG: Duration = Duration::from_secs(300);
+
 /// Returns a number of KiB that the kernel tells of a process.
 fn memory(process: ProcessId, what: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid)).unwrap();
@@ -37,7 +40,7 @@ async fn prints(script: &str) {
     // What ends every sequence, then a screen as new.
     let after = r"printf '\030\033\\\033c\033[H\033[2Jdone'; stty raw -echo; exec cat > typed";
     let pane = stage.sh("1", &format!("{script}; {after}")).await;
-    in_time(stage.shows(&pane, "done")).await;
+    stage.shows_within(&pane, "done", LONG).await;
     let most = memory(stage.rig.server(), "VmHWM");
     assert!(most < MOST_KIB, "{most} KiB");
     stage.host().paste(pane, "still here".into()).await.unwrap();
@@ -80,7 +83,8 @@ async fn text_that_is_none() {
 
 #[tokio::test]
 async fn questions_to_the_terminal_without_reading_the_answers() {
-    prints(r"yes $(printf '\033[6n\033[c\033[5n') | head -c 2000000").await;
+    // Without echo: else the answers would be shown, too, and push everything else off the screen.
+    prints(r"stty raw -echo; yes $(printf '\033[6n\033[c\033[5n') | head -c 2000000").await;
 }
 
 #[tokio::test]
