@@ -48,20 +48,13 @@ pub(super) fn holders(wanted: &HashSet<u32>) -> Vec<(u32, i32)> {
 fn by_threads(count: usize, proc: &OwnedFd, pids: &[i32], wanted: &HashSet<u32>) -> Vec<(u32, i32)> {
     let mut parts = pids.chunks(pids.len().div_ceil(count).max(1));
     let ours = parts.next().unwrap_or_default();
+    // They end before this does. A holder that was left out could be the worker among them: without each part, also
+    // where a thread cannot be begun, there is no answer at all.
     thread::scope(|scope| {
-        let begin = |part| {
-            let read = move || held_by(proc, part, wanted);
-            // Where there can be no more threads, this one reads it all.
-            thread::Builder::new().name("callers".into()).spawn_scoped(scope, read).map_err(|_| part)
-        };
-        let rest: Vec<_> = parts.map(begin).collect();
+        let rest: Vec<_> = parts.map(|part| scope.spawn(|| held_by(proc, part, wanted))).collect();
         let mut found = held_by(proc, ours, wanted);
         for part in rest {
-            found.extend(match part {
-                // A holder that was left out could be the worker among them: without its part there is no answer.
-                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                Err(part) => held_by(proc, part, wanted),
-            });
+            found.extend(part.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         found
     })
