@@ -64,7 +64,6 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
     ),
     ("src/door/server", &["task::JoinSet", "JoinSet::new"], "the accept loop owns its connections and outlives them"),
     ("src/charter/reload", &["task::spawn_blocking"], "reading a tree of files blocks; it is awaited on the spot"),
-    ("src/door/peer/linux/fds", &["thread::Builder"], "reading descriptors in parts: the threads end within the call"),
     ("src/door/peer", &["task::spawn_blocking"], "asking the kernel blocks; the answer is awaited on the spot"),
 ];
 
