@@ -40,7 +40,9 @@ impl Fleet {
     pub(super) fn with_draft(&mut self, cx: &mut Cx, turn: TurnId, finish: Finish) -> Finish {
         let Some(text) = self.drafts.remove(&turn) else { return finish };
         cx.record(Record::Draft(turn, None));
-        Finish { text, truncated: None, ..finish }
+        // That its pane is quiet still shows the end; the text is no longer what stands there.
+        let proof = finish.proof.map(|proof| if proof == "screen" { "quiet_pane".into() } else { proof });
+        Finish { text, truncated: None, proof, ..finish }
     }
 
     fn lives_between_turns(&self, name: &WorkerName) -> bool {

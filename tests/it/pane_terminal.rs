@@ -15,8 +15,7 @@ use fleetd::process::{ProcessId, marked_with};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use tempfile::TempDir;
 
-/// Longer than anything here takes; only a hang reaches it.
-const LONG: Duration = Duration::from_secs(60);
+use crate::support::until;
 
 struct Pane {
     place: TempDir,
@@ -103,18 +102,6 @@ impl Drop for Pane {
         for process in self.alive() {
             drop(process.signal(rustix::process::Signal::KILL));
         }
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "what is waited for happens in other processes, which tell nobody")]
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(began.elapsed() < LONG, "it never came: {what}");
-        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

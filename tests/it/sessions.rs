@@ -12,7 +12,7 @@ use fleetd::process::ProcessId;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Daemon, House, PATIENCE, left_by};
+use crate::support::{Daemon, House, left_by, until};
 
 fn house_with(flags: &str) -> House {
     let house = House::new(&[]);
@@ -49,16 +49,10 @@ fn message(daemon: &Daemon, prompt: &str) -> Value {
     envelope
 }
 
-#[expect(clippy::disallowed_methods, reason = "what is waited for happens in other processes, which tell nobody")]
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(began.elapsed() < PATIENCE, "it never came: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+/// Returns the id of a turn that was accepted and is not over.
+fn turn_of(sent: &Value) -> String {
+    let id = [&sent["turn"]["id"], &sent["turn"], &sent["id"]].into_iter().find_map(Value::as_str);
+    id.expect("it has an id").to_owned()
 }
 
 fn worker_of(daemon: &Daemon, name: &str) -> Option<Value> {
@@ -90,7 +84,7 @@ fn a_worker_in_its_pane_is_known_by_its_process_and_replies_by_a_call() {
     let daemon = house.start();
     spawn(&daemon);
     let envelope = message(&daemon, "hello");
-    assert_eq!(envelope["text"], "from inside", "{envelope}");
+    assert_eq!((&envelope["text"], &envelope["proof"]), (&json!("from inside"), &json!("quiet_pane")), "{envelope}");
 }
 
 #[test]
@@ -103,7 +97,7 @@ fn ten_kills_of_the_daemon_and_no_text_is_submitted_twice() {
         .map(|n| {
             let (status, sent) = daemon.post("/v1/send", &json!({ "role": "s", "prompt": format!("part {n}") }));
             assert_eq!(status, 202, "{sent}");
-            sent["turn"].as_str().or_else(|| sent["id"].as_str()).expect("it has an id").to_owned()
+            turn_of(&sent)
         })
         .collect();
     for n in 0..10 {
@@ -167,7 +161,7 @@ fn a_draft_makes_the_message_wait_and_says_so_and_goes_untouched() {
     assert_eq!(status, 202, "{sent}");
     assert!(sent.to_string().contains("a draft stands in its composer"), "{sent}");
     person.presses(&[Key::Backspace, Key::Backspace]);
-    let turn = sent["turn"]["id"].as_str().or_else(|| sent["turn"].as_str()).expect("it has an id").to_owned();
+    let turn = turn_of(&sent);
     let (_, envelope) = daemon.get(&format!("/v1/turns/{turn}/wait?wait=50s"));
     assert_eq!(envelope["outcome"], "replied", "{envelope}");
     assert_eq!(submitted(&house).len(), 1);
@@ -179,7 +173,7 @@ fn a_pane_server_that_is_killed_loses_its_workers_and_says_so() {
     let daemon = house.start();
     spawn(&daemon);
     let (_, sent) = daemon.post("/message", &json!({ "role": "s", "prompt": "work", "wait": "100ms" }));
-    let turn = sent["turn"]["id"].as_str().or_else(|| sent["turn"].as_str()).expect("it has an id").to_owned();
+    let turn = turn_of(&sent);
     until("it is taken", || daemon.get(&format!("/v1/turns/{turn}")).1.to_string().contains("working").then_some(()));
     let server: Vec<ProcessId> = left_by(&house.state())
         .into_iter()

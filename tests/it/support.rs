@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fleetd::process::ProcessId;
 use serde_json::Value;
@@ -13,6 +13,19 @@ use tempfile::TempDir;
 
 /// How long anything may take before a test gives up; generous, for a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until something is so that happens in other processes, which tell nobody.
+#[expect(clippy::disallowed_methods, reason = "nobody tells when it is so; it is looked again, within a bound")]
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "it never came: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
 
 /// A home for a daemon: its state and its charter, which outlive the process.
 pub struct House {

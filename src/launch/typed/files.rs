@@ -93,8 +93,9 @@ impl SessionDir {
     /// Takes the note back, when it is shown that nothing was typed, or when the turn is over and stored.
     pub(super) fn forget(&self, turn: TurnId) -> io::Result<()> {
         match fs::remove_file(self.note(turn)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => self.sync(),
+            Ok(()) => self.sync(),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
         }
     }
 

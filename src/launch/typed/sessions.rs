@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::keeper::{Keeper, Order, Told};
 use super::{Desk, files, nudge, sweep};
 use crate::engine::panes::PaneSeen;
-use crate::fleet::ids::WorkerName;
+use crate::fleet::ids::{TurnId, WorkerName};
 use crate::fleet::input::{Sighting, WorkEffect};
 use crate::fleet::worker::Worker;
 
@@ -28,6 +28,8 @@ pub(super) struct Sessions {
     kept: HashMap<WorkerName, Kept>,
     keepers: JoinSet<()>,
     names: HashMap<Id, WorkerName>,
+    /// Which session has or had a turn, until that is forgotten.
+    turns: HashMap<TurnId, WorkerName>,
     chores: JoinSet<()>,
     /// Where keepers say in which pane their session is.
     placed: mpsc::Receiver<Placed>,
@@ -54,7 +56,16 @@ impl Sessions {
     pub(super) fn new(desk: Arc<Desk>) -> Self {
         let (keepers, chores) = (JoinSet::new(), JoinSet::new());
         let (placing, placed) = mpsc::channel(PLACED);
-        Self { desk, kept: HashMap::new(), keepers, names: HashMap::new(), chores, placed, placing }
+        Self {
+            desk,
+            kept: HashMap::new(),
+            keepers,
+            names: HashMap::new(),
+            turns: HashMap::new(),
+            chores,
+            placed,
+            placing,
+        }
     }
 
     pub(super) async fn run(mut self, mut orders: UnboundedReceiver<WorkEffect>) {
@@ -107,8 +118,14 @@ impl Sessions {
         match order {
             WorkEffect::Start(worker) => self.keeper_of(&worker, true),
             WorkEffect::Watch(worker) => self.keeper_of(&worker, false),
-            WorkEffect::Hand(worker, turn) => self.give(&worker, Order::Hand(turn)),
-            WorkEffect::Interrupt(worker, turn) => self.give(&worker, Order::Interrupt(turn)),
+            WorkEffect::Hand(worker, turn) => {
+                self.turns.insert(turn.id, worker.name.clone());
+                self.give(&worker, Order::Hand(turn));
+            }
+            WorkEffect::Interrupt(worker, turn) => {
+                self.turns.insert(turn, worker.name.clone());
+                self.give(&worker, Order::Interrupt(turn));
+            }
             WorkEffect::Replied(worker, turn) => self.give(&worker, Order::Replied(turn)),
             WorkEffect::Stop(worker) => {
                 self.keeper_of(&worker, false);
@@ -117,7 +134,8 @@ impl Sessions {
                 }
             }
             WorkEffect::Forget(turn) => {
-                for kept in self.kept.values() {
+                // Turns of processes are forgotten too, and most turns are another session's.
+                if let Some(kept) = self.turns.remove(&turn).and_then(|worker| self.kept.get(&worker)) {
                     let _ = kept.orders.send(Order::Forget(turn));
                 }
             }
@@ -156,6 +174,7 @@ impl Sessions {
         let id = ended.as_ref().map_or_else(JoinError::id, |(id, ())| *id);
         let Some(name) = self.names.remove(&id) else { return };
         self.kept.remove(&name);
+        self.turns.retain(|_, worker| *worker != name);
         if let Err(error) = ended {
             // Not its text: a panic may quote what it worked on. Its session may live, so nobody says that it is gone.
             tracing::error!(worker = %name, panicked = error.is_panic(), "the keeper of a session broke");

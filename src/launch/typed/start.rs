@@ -39,8 +39,7 @@ impl Keeper {
     pub(super) async fn begin(&mut self, may_start: bool) -> Option<ProcessId> {
         let until = Instant::now() + self.typing().ready_timeout.std();
         loop {
-            let standing = self.dir.standing();
-            match standing {
+            match self.dir.standing() {
                 Ok(Standing::Running(root)) => {
                     self.tell_began(root).await;
                     if self.worker.state == WorkerState::Starting && !self.until_ready(root, until).await {
@@ -48,8 +47,7 @@ impl Keeper {
                     }
                     return Some(root);
                 }
-                Ok(Standing::Ended(..)) if self.worker.state == WorkerState::Starting && may_start => {
-                    let Ok(Standing::Ended(_, record)) = self.dir.standing() else { continue };
+                Ok(Standing::Ended(_, record)) if self.worker.state == WorkerState::Starting && may_start => {
                     let why = super::files::said(record.as_deref());
                     self.not_up(&why, None).await;
                     return None;

@@ -73,19 +73,23 @@ impl Keeper {
                 Doing::Working(working) if working.turn == turn => working.replied = true,
                 _ => {}
             },
-            Order::Forget(turn) => {
-                if let Err(error) = self.dir.on_disk(move |dir| dir.forget(turn)).await {
-                    tracing::warn!(worker = %self.worker.name, %turn, %error, "the note of a turn that is over stays");
-                }
-                let file = self.cwd().join(file_of(turn));
-                if let Err(error) = tokio::fs::remove_file(&file).await
-                    && error.kind() != std::io::ErrorKind::NotFound
-                {
-                    tracing::warn!(file = %file.display(), %error, "the file of a turn that is over stays");
-                }
-            }
+            // Nothing on the screen changes by that.
+            Order::Forget(turn) => return self.forget(turn).await,
         }
         self.soon(Duration::ZERO);
+    }
+
+    /// The turn is over and stored: what was kept for a restart goes, and the file that held its text.
+    async fn forget(&self, turn: TurnId) {
+        if let Err(error) = self.dir.on_disk(move |dir| dir.forget(turn)).await {
+            tracing::warn!(worker = %self.worker.name, %turn, %error, "the note of a turn that is over stays");
+        }
+        let file = self.cwd().join(file_of(turn));
+        if let Err(error) = tokio::fs::remove_file(&file).await
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(file = %file.display(), %error, "the file of a turn that is over stays");
+        }
     }
 
     async fn take_turn(&mut self, turn: Arc<Turn>) {
@@ -141,8 +145,10 @@ impl Keeper {
         let cwd = self.cwd();
         let path = cwd.join(file);
         tokio::fs::create_dir_all(path.parent().unwrap_or(&cwd)).await?;
-        let asked =
-            Command::new("git").args(["rev-parse", "--git-path", "info/exclude"]).current_dir(&cwd).output().await;
+        let mut git = Command::new("git");
+        // Whoever started fleetd may have meant another repository.
+        git.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").current_dir(&cwd);
+        let asked = git.args(["rev-parse", "--git-path", "info/exclude"]).output().await;
         if let Ok(found) = asked
             && found.status.success()
         {
@@ -238,7 +244,8 @@ impl Keeper {
         let id = turn.id;
         match self.dir.on_disk(move |dir| dir.note_typed(id)).await {
             Ok(true) => {}
-            Ok(false) => return Err("it may have been typed before".into()),
+            // Somebody noted it since it was looked for: from here on it counts as typed, and the screen decides.
+            Ok(false) => return Ok(()),
             Err(error) => return Err(format!("it cannot be noted that it is typed: {error}")),
         }
         match self.desk.host().paste(pane, text.into()).await {

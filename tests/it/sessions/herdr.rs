@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{house_with, message, spawn, submitted, until, worker_of};
-use crate::support::{Daemon, House};
+use super::{house_with, message, spawn, submitted, turn_of, worker_of};
+use crate::support::{Daemon, House, until};
 
 /// A herdr in the home of a house; its panes end with it.
 struct Server {
@@ -60,7 +60,7 @@ fn house(flags: &str) -> House {
 fn begin(daemon: &Daemon) -> String {
     let (status, sent) = daemon.post("/message", &json!({ "role": "s", "prompt": "work", "wait": "100ms" }));
     assert_eq!(status, 202, "{sent}");
-    let turn = sent["turn"]["id"].as_str().or_else(|| sent["turn"].as_str()).expect("it has an id").to_owned();
+    let turn = turn_of(&sent);
     until("it is taken", || daemon.get(&format!("/v1/turns/{turn}")).1.to_string().contains("working").then_some(()));
     turn
 }
