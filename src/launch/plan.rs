@@ -117,6 +117,9 @@ mod tests {
             idle_ttl: None,
             grants: Default::default(),
             typing: None,
+            model: None,
+            endpoint: None,
+            plan: None,
         }
     }
 

@@ -179,6 +179,9 @@ impl House {
             idle_ttl: None,
             grants: Default::default(),
             typing: None,
+            model: None,
+            endpoint: None,
+            plan: None,
         };
         Worker {
             name: "w-1".into(),

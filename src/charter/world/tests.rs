@@ -80,19 +80,19 @@ fn mistakes_are_shown_with_their_line_and_the_near_miss() {
     );
     assert_eq!(
         refused("fleet.profile('x', {\n  launcher = 'exec',\n  comand = { 'cat' },\n})"),
-        "a.lua:3: profile 'x': unknown field 'comand'; did you mean 'command'? valid: about, launcher, command, cwd, env, timeout, idle_ttl, typing, grants\n  3 |   comand = { 'cat' },"
+        "a.lua:3: profile 'x': unknown field 'comand'; did you mean 'command'? valid: about, launcher, command, model, endpoint, options, cwd, env, timeout, idle_ttl, typing, grants\n  3 |   comand = { 'cat' },"
     );
     assert_eq!(
         refused("fleet.profile('x', { launcher = 'exec', command = { 'cat' }, timeout = '90 parsecs' })"),
         "a.lua:1: profile 'x': field 'timeout': '90 parsecs' is not a length of time; write for example \"90s\", \"8m\", \"2h\", \"250ms\"\n  1 | fleet.profile('x', { launcher = 'exec', command = { 'cat' }, timeout = '90 parsecs' })"
     );
     assert_eq!(
-        refused("fleet.profile('x', { launcher = 'other' })"),
-        "a.lua:1: profile 'x': field 'launcher': there is no launcher 'other' in this version; valid: exec, typed\n  1 | fleet.profile('x', { launcher = 'other' })"
+        refused("fleet.profile('x', { launcher = 'exce' }) fleet.role('w', { profiles = { 'x' } })"),
+        "a.lua:1: profile 'x': field 'launcher': there is no launcher 'exce'; did you mean 'exec'? valid: claude, claude-headless, exec, typed\n  1 | fleet.profile('x', { launcher = 'exce' }) fleet.role('w', { profiles = { 'x' } })"
     );
     assert_eq!(
         refused("fleet.launcher('x', {})"),
-        "a.lua:1: fleet.launcher is not in this version; the one launcher there is is called 'exec'\n  1 | fleet.launcher('x', {})"
+        "a.lua:1: fleet.launcher: expected a function as the last argument, got nil\n  1 | fleet.launcher('x', {})"
     );
     assert_eq!(
         refused("fleet.on('turn_setled', function() end)"),
