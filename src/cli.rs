@@ -11,6 +11,7 @@ mod client;
 pub mod demo;
 pub mod exit;
 mod find;
+mod hook;
 mod id;
 mod init;
 mod interrupt;
@@ -101,6 +102,8 @@ enum Command {
     /// Inside a worker: ask whoever sent the turn, and wait for the answer
     #[command(after_help = ask::EXAMPLES)]
     Ask(ask::AskArgs),
+    /// Inside a worker: what a hook of its agent runs; the report comes on standard input
+    Hook,
     /// Withdraw or interrupt a turn, or end a run
     #[command(after_help = cancel::EXAMPLES)]
     Cancel(cancel::CancelArgs),
@@ -195,6 +198,7 @@ fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
         Command::Ack(args) => ack::run(terminal, args),
         Command::Reply(args) => reply::run(terminal, args),
         Command::Ask(args) => ask::run(terminal, args),
+        Command::Hook => hook::run(terminal),
         Command::Cancel(args) => cancel::run(terminal, args),
         Command::Run { command } => run::run(terminal, command),
         Command::Recipes => run::recipes(terminal),

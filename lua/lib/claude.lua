@@ -130,7 +130,7 @@ local function transcript()
     path = "transcript_path",
     signs = {
       { is = "interrupted", on = { type = "user" }, begins = { ["message.content"] = "[Request interrupted by user" } },
-      { is = "taken", on = { type = "user" }, text = "message.content" },
+      { is = "taken", on = { type = "user" }, text = "message.content", id = "promptId" },
       { is = "failed", on = { type = "assistant", isApiErrorMessage = true }, text = "message.content" },
       {
         is = "said", on = { type = "assistant", isSidechain = false }, id = "message.id", model = "message.model",

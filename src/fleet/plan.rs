@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::signs::Sign;
+use super::signs::{Meaning, Sign};
 use super::typing::Typing;
 
 /// What a marker begins with; it ends with `}`.
@@ -70,6 +70,11 @@ impl Plan {
     /// Returns whether its workers live between turns.
     pub fn has_session(&self) -> bool {
         self.drive != Drive::Turn
+    }
+
+    /// Returns whether the program itself shows that it took a text.
+    pub fn shows_taken(&self) -> bool {
+        self.signs.iter().any(|sign| sign.is == Meaning::Taken)
     }
 
     /// Returns whether the program itself shows how its turns end.
