@@ -18,6 +18,21 @@ pub fn claude() -> PathBuf {
     binaries.next().expect("the agents are not there: run tests/run once, it installs the agents")
 }
 
+/// The key of an agent that `command` starts.
+pub const KEY: &str = "the key";
+
+/// Returns the real `claude` in a folder, with this home, before this model, and with nothing else of ours around it.
+pub fn command(folder: &Path, home: &Path, model: &Model) -> Command {
+    let mut command = Command::new(claude());
+    command.args(["--model", "scripted"]).current_dir(folder).env_clear().env("HOME", home);
+    command.envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("ANTHROPIC_AUTH_TOKEN", KEY)]);
+    command.env("ANTHROPIC_BASE_URL", model.url()).env("CLAUDE_CODE_DISABLE_TERMINAL_TITLE", "1");
+    // Nothing that looks outside.
+    command.envs([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1")]);
+    command.env("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1");
+    command
+}
+
 #[test]
 fn the_agent_is_the_one_that_the_lock_file_names() {
     let package: serde_json::Value =
@@ -37,22 +52,13 @@ fn the_agent_and_the_scripted_model_understand_each_other() {
     std::fs::create_dir(&work).unwrap();
     let prompt = "[fleet turn t1 from leader]\nTIMES:2 && ERR:529\nTHINK:hm && TOOL:Bash:{\"command\":\"echo $((6*7))\"} && \
                   TOOL:Bash:{\"command\":\"echo parallel\"}\nSAY:the tools said {{result}}\n[end of t1]";
-    let said = Command::new(claude())
-        .args(["-p", prompt, "--model", "scripted", "--setting-sources", "user", "--allowedTools", "Bash"])
-        .env_clear()
-        .envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("ANTHROPIC_AUTH_TOKEN", "the key")])
-        .env("HOME", home.path())
-        .env("ANTHROPIC_BASE_URL", model.url())
-        .envs([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1")])
-        .env("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1")
-        .current_dir(&work)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let mut agent = command(&work, home.path(), &model);
+    agent.args(["-p", prompt, "--setting-sources", "user", "--allowedTools", "Bash"]).stdin(Stdio::null());
+    let said = agent.output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
     assert_eq!(out.trim(), "the tools said 42\nparallel", "{err}");
     let asked: Vec<_> = model.asked().into_iter().filter(|one| one.text().contains("[end of t1]")).collect();
     assert_eq!(asked.len(), 4, "two that failed, the calls, the answer");
-    assert!(asked.iter().all(|one| one.key() == "the key" && !one.session().is_empty()));
+    assert!(asked.iter().all(|one| one.key() == KEY && !one.session().is_empty()));
     assert!(asked[0].tools().contains(&"Bash"), "{:?}", asked[0].tools());
 }
