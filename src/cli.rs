@@ -9,6 +9,7 @@ mod cancel;
 mod charter;
 mod client;
 pub mod demo;
+mod doctor;
 pub mod exit;
 mod find;
 mod hook;
@@ -83,6 +84,9 @@ enum Command {
     /// Write a first configuration and charter into a directory
     #[command(after_help = init::EXAMPLES)]
     Init(init::InitArgs),
+    /// Look for what would take the leader off its subscription; changes nothing, shows no value
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(doctor::DoctorArgs),
     /// Show what runs, what waits and what is degraded
     Status,
     /// List roles and workers
@@ -191,6 +195,7 @@ fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
         Command::Serve(args) => serve::run(terminal, args),
         Command::Demo(demo) => demo.run(terminal.json),
         Command::Init(args) => init::run(terminal, args),
+        Command::Doctor(args) => doctor::run(terminal, &args),
         Command::Status => status::run(terminal),
         Command::List => status::list(terminal),
         Command::Send(args) => send::run(terminal, args),
