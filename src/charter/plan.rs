@@ -43,7 +43,7 @@ pub(super) fn read(what: String, value: &Value) -> Result<Plan, Wrong> {
     if *drive == Drive::Lines && lines.is_none() {
         return fields.refuse("drive", "a program that reads lines needs 'lines': what is written to it");
     }
-    let signs = list(&fields, "signs", |what, value| sign(what, value))?;
+    let signs = list(&fields, "signs", sign)?;
     if *drive == Drive::Lines && !signs.iter().any(|sign| sign.is.is_end()) {
         return fields.refuse("signs", "none of them says how a turn ends: one must be 'replied' or 'failed'");
     }
@@ -153,7 +153,7 @@ fn lines(what: String, value: &Value) -> Result<Lines, Wrong> {
 fn transcript(what: String, value: &Value) -> Result<Transcript, Wrong> {
     let fields = Fields::of(what, value, describe::TRANSCRIPT)?;
     let path = fields.need("path", fields.text("path")?, "the path in a report where the file is named")?;
-    Ok(Transcript { path, signs: list(&fields, "signs", |what, value| sign(what, value))? })
+    Ok(Transcript { path, signs: list(&fields, "signs", sign)? })
 }
 
 fn guard(what: String, value: &Value) -> Result<Guard, Wrong> {
