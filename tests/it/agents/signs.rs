@@ -1,4 +1,5 @@
 //! What the launcher's signs make of every report that was recorded of the real agent.
+//! The plan is that of the shipped launcher; the recordings are in `tests/data/hooks`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
 //! Turns of the real agent in its pane: how they are taken, how they end, and what their envelopes say.
+//! What goes wrong in turns is in `trouble`.
 
 use serde_json::json;
 
