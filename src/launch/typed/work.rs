@@ -28,6 +28,8 @@ const LOOK_AT_WORK: Duration = Duration::from_millis(500);
 const LOOK_AT_STOP: Duration = Duration::from_millis(200);
 /// How long after an interrupt the next key is pressed.
 const REST_AFTER_INTERRUPT: Duration = Duration::from_millis(500);
+/// How long an agent that took a text may take to show that it works.
+const TO_SHOW_WORK: Duration = Duration::from_millis(2_500);
 /// How long an agent that goes on working has until it is told again.
 const TELL_AGAIN: Duration = Duration::from_secs(2);
 
@@ -50,11 +52,26 @@ pub(super) struct Stopping {
     tail: Option<String>,
     /// Whether its composer was emptied: a second time the same keys may mean something else.
     is_cleared: bool,
+    /// Whether its program took the text and has not told an end: then an idle screen may only be one that does not
+    /// show the work yet, and counts after it was seen at work, or after a while.
+    is_at_work: bool,
+    began: Instant,
 }
 
 impl Stopping {
     pub(super) fn new(tail: Option<String>) -> Stopping {
-        Stopping { told: Instant::now(), tail, is_cleared: false }
+        let now = Instant::now();
+        Stopping { told: now, tail, is_cleared: false, is_at_work: false, began: now }
+    }
+
+    /// Says that its program is at work, whatever its screen shows.
+    pub(super) fn at_work(self, is_at_work: bool) -> Stopping {
+        Stopping { is_at_work, ..self }
+    }
+
+    /// Its program told an end after all.
+    pub(super) fn ended(&mut self) {
+        self.is_at_work = false;
     }
 }
 
@@ -230,8 +247,10 @@ impl Keeper {
             Doing::Stopping(stopping) => {
                 let again = stopping.told.elapsed() >= TELL_AGAIN && look.busy;
                 // A person's draft is no reason to end a session; a text of ours that nobody took is.
+                stopping.is_at_work &= !look.busy && stopping.began.elapsed() < TO_SHOW_WORK;
                 let is_ours = stopping.tail.as_ref().is_some_and(|tail| look.holds(tail, &typing));
-                if !look.busy && look.dialog.is_none() && look.composer.is_some() && !is_ours {
+                let at_rest = !look.busy && look.dialog.is_none() && look.composer.is_some();
+                if at_rest && !is_ours && !stopping.is_at_work {
                     self.doing = Doing::Idle;
                     self.barred = None;
                     self.soon(Duration::ZERO);
@@ -243,7 +262,7 @@ impl Keeper {
                     self.press_keys(&typing.clear).await;
                 } else if again {
                     stopping.told = Instant::now();
-                    self.press_interrupt().await;
+                    self.press_interrupt(false).await;
                 }
                 self.soon(LOOK_AT_STOP);
             }
@@ -327,8 +346,8 @@ impl Keeper {
         let Doing::Submitting(submitting) = &self.doing else { return };
         let (turn, tail) = (submitting.turn.id, tail_of(&submitting.text));
         self.tell_taken(turn).await;
-        self.press_interrupt().await;
-        self.doing = Doing::Stopping(Stopping::new(Some(tail)));
+        self.press_interrupt(true).await;
+        self.doing = Doing::Stopping(Stopping::new(Some(tail)).at_work(true));
         let why = "its agent took another text than was typed, and was interrupted";
         self.finished(turn, Finish::without_reply(Outcome::Failed, why), false).await;
         self.soon(LOOK_AT_STOP);
@@ -394,17 +413,23 @@ impl Keeper {
             Doing::Working(working) if !working.text.is_empty() => Some(tail_of(&working.text)),
             _ => None,
         };
+        let has_ended = match &self.doing {
+            Doing::Submitting(submitting) => submitting.told.is_some(),
+            Doing::Working(working) => working.told.is_some(),
+            Doing::Idle | Doing::Stopping(_) => true,
+        };
+        let is_at_work = was_typed && !has_ended && self.plan().is_some_and(Plan::shows_ends);
         if was_typed {
-            self.press_interrupt().await;
+            self.press_interrupt(is_at_work).await;
         }
-        self.doing = Doing::Stopping(Stopping::new(tail));
+        self.doing = Doing::Stopping(Stopping::new(tail).at_work(is_at_work));
     }
 
-    async fn press_interrupt(&mut self) {
+    async fn press_interrupt(&mut self, is_at_work: bool) {
         let Ok(screen) = self.screen().await else { return };
         // An agent that is idle already has nothing to stop, and a key would mean something else to it.
         let look = Look::of(&screen, &self.typing());
-        if !look.is_idle() && look.dialog.is_none() {
+        if (is_at_work || !look.is_idle()) && look.dialog.is_none() {
             self.press_keys(&self.typing().interrupt).await;
         }
     }
