@@ -61,9 +61,11 @@ pub fn reference() -> String {
     out
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 9] {
+fn classes() -> [(&'static str, &'static [Field]); 11] {
     [
         ("fleet.Typing", describe::TYPING),
+        ("fleet.ContextCap", describe::CONTEXT_CAP),
+        ("fleet.Restarts", describe::RESTARTS),
         ("fleet.Task", describe::TASK),
         ("fleet.Load", describe::LOAD),
         ("fleet.Envelope", describe::ENVELOPE),

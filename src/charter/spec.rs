@@ -10,6 +10,7 @@ use super::schema;
 use crate::engine::panes::Key;
 use crate::fleet::grants::{Grant, Grants};
 use crate::fleet::ids::{ProfileName, RecipeName, RoleName};
+use crate::fleet::life::{ContextCap, Restarts};
 use crate::fleet::refusal::nearest;
 use crate::fleet::team::{Address, Profile, RecipeSpec, Role};
 use crate::fleet::time::Span;
@@ -19,7 +20,7 @@ use crate::fleet::typing::Typing;
 const LAUNCHERS: &[&str] = &["exec", "typed"];
 
 /// Fields that are planned; an author who read of them is told so.
-const LATER: &[&str] = &["model", "endpoint", "context_cap", "copy", "setup", "schema", "budget"];
+const LATER: &[&str] = &["model", "endpoint", "copy", "setup", "schema", "budget"];
 
 /// A wrong field with what is wrong about it; the field's name helps to find its line.
 #[derive(Debug)]
@@ -213,10 +214,35 @@ pub(super) fn profile(name: &str, value: &Value) -> Result<Profile, Wrong> {
         env,
         timeout: fields.span("timeout")?,
         idle_ttl: fields.span("idle_ttl")?,
+        context_cap: context_cap(&fields)?,
+        restarts: restarts(&fields)?,
         grants: grants(&fields)?,
         typing: typing(&fields, &launcher)?,
         launcher,
     })
+}
+
+/// Reads how full a session may become.
+fn context_cap(fields: &Fields) -> Result<Option<ContextCap>, Wrong> {
+    let Some(value) = fields.get("context_cap") else { return Ok(None) };
+    let inner = Fields::of(format!("{}: field 'context_cap'", fields.what), value, describe::CONTEXT_CAP)?;
+    let given = |name: &str| inner.get(name).map(|_| inner.count(name, 1, 0)).transpose();
+    let cap = ContextCap { turns: given("turns")?, tokens: given("tokens")?.map(u64::from) };
+    match cap {
+        ContextCap { turns: None, tokens: None } => {
+            fields.refuse("context_cap", "name what is counted, such as { turns = 40, tokens = 150000 }")
+        }
+        cap => Ok(Some(cap)),
+    }
+}
+
+/// Reads how often sessions may fail.
+fn restarts(fields: &Fields) -> Result<Option<Restarts>, Wrong> {
+    let Some(value) = fields.get("restarts") else { return Ok(None) };
+    let inner = Fields::of(format!("{}: field 'restarts'", fields.what), value, describe::RESTARTS)?;
+    let usual = Restarts::default();
+    let failures = inner.count("failures", 1, usual.failures)?;
+    Ok(Some(Restarts { failures, within: inner.span("within")?.unwrap_or(usual.within) }))
 }
 
 /// Reads how the workers of a profile are typed to.

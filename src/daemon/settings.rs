@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use super::embedded;
-use crate::config::{Auth, CharterSource, Config, Nudge, PaneHost};
+use crate::config::{Auth, CharterSource, Config, Nudge, OnRestart, PaneHost};
 use crate::fleet::Limits;
 use crate::fleet::time::Span;
 
@@ -27,6 +27,8 @@ pub struct Settings {
     pub nudge: Nudge,
     /// Programs that a profile may start; empty = whatever it names.
     pub executables: Vec<String>,
+    /// What becomes of the sessions that the last daemon left.
+    pub on_restart: OnRestart,
     /// Bounds of the fleet.
     pub limits: Limits,
     /// How long collected turns and runs are kept.
@@ -71,11 +73,14 @@ impl From<Config> for Settings {
             pane_host: config.pane_host,
             nudge: config.nudge,
             executables: config.executables,
+            on_restart: config.on_restart,
             limits: Limits {
                 max_workers: config.limits.max_workers,
                 max_prompt_bytes: config.limits.max_prompt_bytes,
                 key_ttl: config.limits.retention,
                 seat_ttl,
+                start_stagger: config.limits.start_stagger,
+                memory_floor: config.limits.memory_floor,
                 ..Limits::default()
             },
             retention: config.limits.retention,

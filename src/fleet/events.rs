@@ -144,7 +144,7 @@ impl Fleet {
         }
     }
 
-    fn notice(&mut self, cx: &mut Cx, text: String) {
+    pub(super) fn notice(&mut self, cx: &mut Cx, text: String) {
         for to in [Sender::Leader, Sender::Operator] {
             self.notice_to(cx, to, text.clone());
         }

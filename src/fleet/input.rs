@@ -10,6 +10,7 @@ use super::envelope::{Envelope, Finish};
 use super::events::{Action, FleetEvent};
 use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId, WorkerName};
 use super::mail::{Message, Question};
+use super::pause::Pause;
 use super::record::Record;
 use super::refusal::Refusal;
 use super::run::{Run, RunEffect, RunInput};
@@ -47,6 +48,9 @@ pub enum Input {
     Drain,
     /// The process that sat in the seat has ended.
     SeatGone(Process),
+    /// The sessions of the last daemon are not adopted: they go, and what they had is lost. Only before the engine runs:
+    /// `resume` gives the orders.
+    Reap,
 }
 
 /// What a caller wants.
@@ -130,6 +134,10 @@ pub enum Call {
     TakeSeat(Sitter),
     /// Free the seat.
     ReleaseSeat,
+    /// Hand out nothing from now on.
+    Pause,
+    /// Hand out again.
+    Unpause,
     /// Wait on for what a request of a session began, after the connection broke.
     Resume {
         /// The request.
@@ -276,6 +284,11 @@ pub enum Sighting {
         /// What came of it.
         how: Nudged,
     },
+    /// How much memory the machine has left, as was asked for.
+    Memory {
+        /// Bytes that can be had without taking them from others; none where the machine does not tell.
+        available: Option<u64>,
+    },
     /// The worker's whole tree is proven dead.
     Gone {
         /// The worker.
@@ -326,6 +339,10 @@ pub enum WorkEffect {
     Forget(TurnId),
     /// Tell this leader by one line in its pane that so many things wait, if it is idle; then report `Nudged`.
     Nudge(Process, usize),
+    /// Type nothing any more, or type again: what was given and is not typed yet is reported as `Held`.
+    Pause(bool),
+    /// Report how much memory the machine has left.
+    Memory,
 }
 
 /// What a step of the fleet came to.
@@ -383,4 +400,6 @@ pub enum Answer {
     },
     /// The seat as it is now.
     Seat(Option<Arc<Seat>>),
+    /// Whether nothing is handed out, and since when.
+    Paused(Option<Pause>),
 }

@@ -177,6 +177,8 @@ impl House {
             env: BTreeMap::from([("PLACE".into(), self.place.path().to_string_lossy().into_owned())]),
             timeout: None,
             idle_ttl: None,
+            context_cap: None,
+            restarts: None,
             grants: Default::default(),
             typing: None,
         };
@@ -192,6 +194,7 @@ impl House {
             process: None,
             turns: 0,
             session: 0,
+            life: Default::default(),
         }
     }
 

@@ -24,6 +24,8 @@ pub fn limits() -> Limits {
         grace: Span::seconds(10),
         idle_ttl: Span::minutes(2),
         seat_ttl: Span::minutes(1),
+        start_stagger: Span(300),
+        memory_floor: 512 << 20,
     }
 }
 
@@ -82,6 +84,8 @@ fn profile(name: &str, session: bool, changed: bool) -> Profile {
         env: BTreeMap::new(),
         timeout: changed.then_some(Span::seconds(40)),
         idle_ttl: changed.then_some(Span::seconds(30)),
+        context_cap: None,
+        restarts: None,
         grants: Default::default(),
         typing: None,
     }

@@ -38,6 +38,8 @@ pub struct TurnFile {
 
 #[derive(Clone, Debug, Default)]
 struct Session {
+    /// Its number: a later session of the same name is another one.
+    number: u64,
     up: bool,
     failed: bool,
     blocked: bool,
@@ -58,6 +60,9 @@ pub struct Host {
     runs_again: bool,
     /// From now on every interrupt works.
     pub tame: bool,
+    /// Nothing may be typed.
+    paused: bool,
+    memory_reads: u32,
     pub fault: Option<String>,
 }
 
@@ -77,6 +82,14 @@ impl Host {
             | WorkEffect::Interrupt(worker, _)
             | WorkEffect::Stop(worker) => worker.name.clone(),
             WorkEffect::Forget(id) => return self.forget(*id),
+            WorkEffect::Pause(on) => return self.paused = *on,
+            WorkEffect::Memory => {
+                // Every third time there is too little of it.
+                self.memory_reads += 1;
+                let low = self.memory_reads.is_multiple_of(3) && !self.tame;
+                let available = Some(if low { 1 << 20 } else { 1 << 30 });
+                return self.sightings.push(Sighting::Memory { available });
+            }
             WorkEffect::Nudge(leader, n) => {
                 let how = if self.tame || n % 2 == 0 { Nudged::Typed } else { Nudged::NotNow("it works".into()) };
                 return self.sightings.push(Sighting::Nudged { leader: *leader, how });
@@ -104,7 +117,7 @@ impl Host {
             WorkEffect::Hand(worker, turn) => self.hand(&worker, &turn),
             WorkEffect::Interrupt(worker, id) => self.interrupt(&worker, id),
             WorkEffect::Stop(worker) => self.stop(&worker),
-            WorkEffect::Forget(_) | WorkEffect::Nudge(..) => {}
+            WorkEffect::Forget(_) | WorkEffect::Nudge(..) | WorkEffect::Pause(_) | WorkEffect::Memory => {}
         }
         Some(order)
     }
@@ -121,6 +134,9 @@ impl Host {
             return;
         }
         let session = self.sessions.entry(worker.name.clone()).or_default();
+        if session.number != worker.session {
+            *session = Session { number: worker.session, ..Session::default() };
+        }
         if session.up {
             self.sightings.push(Sighting::Up { worker: worker.name.clone() });
         } else if session.failed {
@@ -135,8 +151,8 @@ impl Host {
             if session && !self.sessions.contains_key(&name) {
                 return self.gone(&name, "its session is gone");
             }
-            if session && self.sessions.get(&name).is_some_and(|session| session.blocked) {
-                let why = "a draft in the composer".to_string();
+            if session && (self.paused || self.sessions.get(&name).is_some_and(|session| session.blocked)) {
+                let why = "a draft in the composer, or a pause".to_string();
                 return self.sightings.push(Sighting::Held { worker: name, turn: id, hand: turn.hands(), why });
             }
             if self.runs_another(&name, id) {

@@ -331,7 +331,8 @@ pub fn released(effect: &Effect, journal: &Journal) -> Checked {
         }
         Effect::Work(WorkEffect::Start(worker)) => journal.workers.contains_key(&worker.name),
         Effect::Work(WorkEffect::Replied(_, id)) => journal.drafts.contains_key(id),
-        Effect::Work(WorkEffect::Stop(_) | WorkEffect::Watch(_) | WorkEffect::Nudge(..)) => true,
+        Effect::Work(WorkEffect::Pause(on)) => journal.paused.is_some() == *on,
+        Effect::Work(WorkEffect::Stop(_) | WorkEffect::Watch(_) | WorkEffect::Nudge(..) | WorkEffect::Memory) => true,
         Effect::Run(RunEffect::Start { run }) => {
             journal.runs.contains_key(&run.id) && journal.jobs.contains_key(&run.id)
         }

@@ -295,7 +295,7 @@ impl World {
                 }
             )*};
         }
-        same!(next turns workers messages questions runs steps keys notes parked);
+        same!(next turns workers messages questions runs steps keys notes parked budgets paused);
         Ok(())
     }
 

@@ -74,7 +74,11 @@ impl Orders {
             // Nothing lives between turns, so there is nothing that could fail to come up.
             WorkEffect::Start(worker) => self.desk.tell(Sighting::Up { worker: worker.name.clone() }).await,
             // Nothing but processes of turns is looked after here.
-            WorkEffect::Watch(_) | WorkEffect::Replied(..) | WorkEffect::Nudge(..) => {}
+            WorkEffect::Watch(_)
+            | WorkEffect::Replied(..)
+            | WorkEffect::Nudge(..)
+            | WorkEffect::Pause(_)
+            | WorkEffect::Memory => {}
             WorkEffect::Hand(worker, turn) => self.watch(&worker, turn.id, Job::Run(turn)),
             WorkEffect::Interrupt(worker, turn) => self.interrupt(&worker, turn),
             WorkEffect::Stop(worker) => self.stop(&worker).await,

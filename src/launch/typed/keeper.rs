@@ -36,7 +36,8 @@ const REST: Duration = Duration::from_secs(1);
 /// What a keeper is told.
 #[derive(Debug)]
 pub(super) enum Order {
-    Hand(Arc<Turn>),
+    /// This turn, and before it the reply to that one, a note, if there is one.
+    Hand(Arc<Turn>, Option<TurnId>),
     Interrupt(TurnId),
     Replied(TurnId),
     Forget(TurnId),

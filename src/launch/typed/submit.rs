@@ -78,6 +78,11 @@ impl Submission {
         Submission { phase: Phase::Pasted, ..Submission::new(text, Some(mark)) }
     }
 
+    /// Returns whether the text stands in the composer, so that Enter is what comes next.
+    pub(super) fn wants_enter(&self, look: &Look, typing: &Typing) -> bool {
+        self.phase != Phase::Before && look.dialog.is_none() && look.holds(&self.tail, typing)
+    }
+
     /// Says what is to be done, by what the screen shows now. `proof`: the agent itself has shown that it has the text.
     pub(super) fn next(
         &mut self,

@@ -275,7 +275,12 @@ async fn work(
                 engine.seen(Sighting::Gone { worker: w.name.clone(), why: "stopped".into() }).await;
             }
             Order::Work(
-                WorkEffect::Forget(_) | WorkEffect::Watch(_) | WorkEffect::Replied(..) | WorkEffect::Nudge(..),
+                WorkEffect::Forget(_)
+                | WorkEffect::Watch(_)
+                | WorkEffect::Replied(..)
+                | WorkEffect::Nudge(..)
+                | WorkEffect::Pause(_)
+                | WorkEffect::Memory,
             ) => {}
             Order::Run(RunEffect::Start { run }) => {
                 let request = Box::new(StepRequest::Ask("which colour?".into()));

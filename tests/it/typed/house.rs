@@ -105,6 +105,7 @@ impl House {
             process: None,
             turns: 0,
             session: 5,
+            life: Default::default(),
         }
     }
 
