@@ -214,17 +214,27 @@ pub(super) fn profile(name: &str, value: &Value) -> Result<Profile, Wrong> {
         env,
         timeout: fields.span("timeout")?,
         idle_ttl: fields.span("idle_ttl")?,
-        context_cap: context_cap(&fields)?,
-        restarts: restarts(&fields)?,
+        context_cap: context_cap(&fields, &launcher)?,
+        restarts: restarts(&fields, &launcher)?,
         grants: grants(&fields)?,
         typing: typing(&fields, &launcher)?,
         launcher,
     })
 }
 
+/// Returns a field that only makes sense where a worker lives between its turns.
+fn of_session<'a>(fields: &Fields<'a>, name: &str, launcher: &str) -> Result<Option<&'a Value>, Wrong> {
+    match fields.get(name) {
+        Some(_) if launcher == "exec" => {
+            fields.refuse(name, "a worker of the launcher 'exec' is a new process for each turn")
+        }
+        value => Ok(value),
+    }
+}
+
 /// Reads how full a session may become.
-fn context_cap(fields: &Fields) -> Result<Option<ContextCap>, Wrong> {
-    let Some(value) = fields.get("context_cap") else { return Ok(None) };
+fn context_cap(fields: &Fields, launcher: &str) -> Result<Option<ContextCap>, Wrong> {
+    let Some(value) = of_session(fields, "context_cap", launcher)? else { return Ok(None) };
     let inner = Fields::of(format!("{}: field 'context_cap'", fields.what), value, describe::CONTEXT_CAP)?;
     let given = |name: &str| inner.get(name).map(|_| inner.count(name, 1, 0)).transpose();
     let cap = ContextCap { turns: given("turns")?, tokens: given("tokens")?.map(u64::from) };
@@ -237,8 +247,8 @@ fn context_cap(fields: &Fields) -> Result<Option<ContextCap>, Wrong> {
 }
 
 /// Reads how often sessions may fail.
-fn restarts(fields: &Fields) -> Result<Option<Restarts>, Wrong> {
-    let Some(value) = fields.get("restarts") else { return Ok(None) };
+fn restarts(fields: &Fields, launcher: &str) -> Result<Option<Restarts>, Wrong> {
+    let Some(value) = of_session(fields, "restarts", launcher)? else { return Ok(None) };
     let inner = Fields::of(format!("{}: field 'restarts'", fields.what), value, describe::RESTARTS)?;
     let usual = Restarts::default();
     let failures = inner.count("failures", 1, usual.failures)?;

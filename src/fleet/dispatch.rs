@@ -203,7 +203,7 @@ impl Fleet {
             return true;
         }
         let default = role.profiles.first() == Some(&worker.profile.name);
-        worker.elastic && (!default || self.of_role(&worker.role).count() > role.max_busy as usize)
+        worker.elastic && (!default || self.living(&worker.role) > role.max_busy as usize)
     }
 
     /// Lets a free worker go.

@@ -293,6 +293,8 @@ pub enum Sighting {
     Gone {
         /// The worker.
         worker: WorkerName,
+        /// The number of its session: another one of the same name may be on its way already.
+        session: u64,
         /// How that came.
         why: String,
     },

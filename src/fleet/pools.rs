@@ -62,12 +62,16 @@ impl Fleet {
         self.of_role(&worker.role).filter(ahead).count() < self.wanted(team, &worker.role)
     }
 
+    /// Returns how many workers of a role live. One that failed does not: it only tells why.
+    pub(super) fn living(&self, role: &RoleName) -> usize {
+        self.of_role(role).filter(|worker| !matches!(worker.state, WorkerState::Failed(_))).count()
+    }
+
     /// Returns whether one more worker of a role would be within its cap and the limit of all workers.
     pub(super) fn has_room(&self, team: &Team, role: &RoleName) -> bool {
         let Some(spec) = team.roles.get(role) else { return false };
-        // One that failed lives no more; it only tells why.
-        let living = self.of_role(role).filter(|worker| !matches!(worker.state, WorkerState::Failed(_))).count();
-        living < spec.max_busy as usize && (self.workers.len() < self.limits.max_workers || self.spare(role).is_some())
+        self.living(role) < spec.max_busy as usize
+            && (self.workers.len() < self.limits.max_workers || self.spare(role).is_some())
     }
 
     /// Returns the worker of another role that is longest idle and that nobody would miss: it lives only as a name.

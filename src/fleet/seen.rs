@@ -32,7 +32,7 @@ impl Fleet {
             Sighting::Nudged { leader, how } => self.seen_nudged(cx, leader, how),
             Sighting::Clear { worker } => self.seen_clear(cx, &worker),
             Sighting::Memory { available } => self.seen_memory(cx, available),
-            Sighting::Gone { worker, why } => self.seen_gone(cx, &worker, &why),
+            Sighting::Gone { worker, session, why } => self.seen_gone(cx, &worker, session, &why),
         }
     }
 
@@ -145,8 +145,8 @@ impl Fleet {
         }
     }
 
-    fn seen_gone(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
-        let Some(worker) = self.workers.get(name).cloned() else { return };
+    fn seen_gone(&mut self, cx: &mut Cx, name: &WorkerName, session: u64, why: &str) {
+        let Some(worker) = self.workers.get(name).filter(|worker| worker.session == session).cloned() else { return };
         if let Some(id) = worker.turn {
             // Dead after proof of submission is lost; dead before it, nobody knows whether the text was taken.
             let taken = self.turns.get(&id).is_some_and(|turn| turn.at(TurnState::Submitted).is_some());

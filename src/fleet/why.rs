@@ -67,8 +67,7 @@ impl Fleet {
         if let Some(worker) = self.of_role(role).find(coming) {
             return self.why_not_this(worker, now);
         }
-        let living = self.of_role(role).filter(|worker| !matches!(worker.state, WorkerState::Failed(_))).count();
-        let is_full = living >= spec.max_busy as usize;
+        let is_full = self.living(role) >= spec.max_busy as usize;
         if !is_full && let Some(why) = self.why_backs_off(role, now) {
             return why;
         }

@@ -79,7 +79,10 @@ fn sighting() -> impl Strategy<Value = Sighting> {
         }),
         2 => worker().prop_map(|name| Sighting::Idle { worker: name.into() }),
         1 => worker().prop_map(|name| Sighting::Blocked { worker: name.into(), why: "?".to_string() }),
-        1 => worker().prop_map(|name| Sighting::Gone { worker: name.into(), why: "dead".to_string() }),
+        1 => (worker(), 0..40_u64).prop_map(|(name, session)| {
+            let session = if name.starts_with('s') { session } else { 0 };
+            Sighting::Gone { worker: name.into(), session, why: "dead".to_string() }
+        }),
     ]
 }
 

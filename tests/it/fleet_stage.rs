@@ -147,7 +147,8 @@ impl Stage {
     }
 
     pub fn gone(&mut self, worker: &str) -> &Step {
-        self.seen(Sighting::Gone { worker: worker.into(), why: "killed".to_string() })
+        let session = self.fleet.worker(&worker.into()).map_or(0, |worker| worker.session);
+        self.seen(Sighting::Gone { worker: worker.into(), session, why: "killed".to_string() })
     }
 
     /// The worker that has a turn took it.

@@ -276,6 +276,9 @@ fn in_flight(fleet: &Fleet) -> Checked {
 fn caps(step: &Step, fleet: &Fleet) -> Checked {
     for effect in &step.effects {
         let Effect::Work(WorkEffect::Hand(worker, turn)) = effect else { continue };
+        if fleet.paused().is_some() {
+            return broken("nothing is handed out in a pause", format!("{} to {}", turn.id, worker.name));
+        }
         let role = fleet.team().and_then(|team| team.roles.get(&worker.role));
         let busy = fleet.workers().filter(|other| other.role == worker.role && other.is_occupied()).count();
         if role.is_none_or(|role| busy > role.max_busy as usize) {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::watch::{Job, Watch};
 use super::{Desk, sweep};
 use crate::fleet::envelope::Finish;
-use crate::fleet::ids::{TurnId, WorkerName};
+use crate::fleet::ids::TurnId;
 use crate::fleet::input::{Sighting, WorkEffect};
 use crate::fleet::turn::Outcome;
 use crate::fleet::worker::Worker;
@@ -122,7 +122,7 @@ impl Orders {
                     watched.then_gone = true;
                 }
             }
-            None => self.gone(worker.name.clone()).await,
+            None => self.gone(worker).await,
         }
     }
 
@@ -136,7 +136,7 @@ impl Orders {
             return self.replace(turn, watched).await;
         }
         if watched.then_gone {
-            self.gone(watched.worker.name.clone()).await;
+            self.gone(&watched.worker).await;
         }
         if watched.then_forget {
             self.forget(turn);
@@ -154,8 +154,9 @@ impl Orders {
         self.desk.tell(Sighting::Finished { worker, turn, finish, idle: false }).await;
     }
 
-    async fn gone(&self, worker: WorkerName) {
-        self.desk.tell(Sighting::Gone { worker, why: "it was stopped".into() }).await;
+    async fn gone(&self, worker: &Worker) {
+        let (worker, session) = (worker.name.clone(), worker.session);
+        self.desk.tell(Sighting::Gone { worker, session, why: "it was stopped".into() }).await;
     }
 
     fn forget(&mut self, turn: TurnId) {

@@ -178,9 +178,15 @@ impl Keeper {
 
     /// Ends everything of the session and reports it.
     pub(super) async fn end(&mut self, root: ProcessId, why: &str) {
+        if self.pane.is_none() {
+            // One that was never looked at since a restart: its pane is found by its process, and only while that lives.
+            self.pane = self.desk.host().pane_of(vec![root.into()]).await.unwrap_or_default();
+        }
         ending::end(root).await;
         self.clear_away().await;
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why: why.into() }).await;
+        self.desk
+            .tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why: why.into() })
+            .await;
     }
 
     /// Its pane-exec is gone by itself.
@@ -203,7 +209,7 @@ impl Keeper {
         }
         self.clear_away().await;
         let why = said(record.as_deref());
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why }).await;
+        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why }).await;
     }
 
     /// Closes the pane of a session of which nothing runs any more, and removes its files.

@@ -272,7 +272,7 @@ async fn work(
                 engine.seen(Sighting::Finished { worker: w.name.clone(), turn, finish, idle: true }).await;
             }
             Order::Work(WorkEffect::Stop(w)) => {
-                engine.seen(Sighting::Gone { worker: w.name.clone(), why: "stopped".into() }).await;
+                engine.seen(Sighting::Gone { worker: w.name.clone(), session: w.session, why: "stopped".into() }).await;
             }
             Order::Work(
                 WorkEffect::Forget(_)
