@@ -42,8 +42,11 @@ impl Fleet {
             match available.filter(|bytes| *bytes < self.limits.memory_floor) {
                 None => self.order_start(cx, &worker),
                 Some(bytes) if !worker.elastic && !worker.life.is_fresh() => self.refuse_start(cx, &worker.name, bytes),
-                // Read again when it is old.
-                Some(_) => return self.at(cx.now + READ_AGAIN, Timer::Starts),
+                Some(_) => {
+                    // Read again when it is old.
+                    let read = self.starts.memory.map_or(cx.now, |(at, _)| at);
+                    return self.at(read + READ_AGAIN, Timer::Starts);
+                }
             }
         }
     }
@@ -58,6 +61,9 @@ impl Fleet {
         if worker.life.ordered || !self.to_start.contains(&(worker.session, worker.name.clone())) {
             return None;
         }
+        if self.paused.is_some() && worker.elastic && !worker.life.is_fresh() {
+            return Some("fleetd is paused".into());
+        }
         if let Some(why) = self.why_backs_off(&worker.role, now) {
             return Some(why);
         }
@@ -69,6 +75,7 @@ impl Fleet {
         let before = self.to_start.iter().take_while(|(session, _)| *session < worker.session).count();
         Some(match before {
             0 => format!("its start waits for the gap of {} after the last one", self.limits.start_stagger),
+            1 => format!("one start goes before its own, {} apart", self.limits.start_stagger),
             n => format!("{n} starts go before its own, {} apart", self.limits.start_stagger),
         })
     }

@@ -160,7 +160,7 @@ fn starts_are_spaced_and_say_so_and_processes_are_not() {
     };
     assert_eq!(why(&stage, "s-1"), None);
     assert_eq!(why(&stage, "s-2").as_deref(), Some("its start waits for the gap of 500ms after the last one"));
-    assert_eq!(why(&stage, "s-3").as_deref(), Some("1 starts go before its own, 500ms apart"));
+    assert_eq!(why(&stage, "s-3").as_deref(), Some("one start goes before its own, 500ms apart"));
     stage.after(Span(499));
     assert_eq!(stage.orders(), [""; 0]);
     stage.after(Span(1));

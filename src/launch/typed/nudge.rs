@@ -48,7 +48,8 @@ async fn type_line(desk: &Desk, typing: &Typing, leader: Process, pane: &Pane, l
     loop {
         let screen = desk.host().screen(pane.clone()).await.map_err(failed)?;
         let act = submission.next(began.elapsed(), &Look::of(&screen, typing), typing, |_| false, false);
-        if desk.is_paused() && act != Act::End(End::Taken) {
+        // A line that stands there gets its Enter: left behind it would be taken for somebody's draft.
+        if desk.is_paused() && act == Act::Paste {
             return Err(super::PAUSED.into());
         }
         // Whoever is behind the leader in its terminal, such as its shell, would run the line as a command.
