@@ -266,7 +266,11 @@ function verbs.test(name, fn)
   want_function("test", fn)
   declare("test", name, nil, fn)
 end
-function verbs.launcher() fail("fleet.launcher is not in this version; the one launcher there is is called 'exec'") end
+function verbs.launcher(name, spec, fn)
+  if raw_type(spec) == "function" and fn == nil then spec, fn = {}, spec end
+  want_function("launcher", fn)
+  declare("launcher", name, spec, fn)
+end
 function verbs.shape() fail("fleet.shape is not in this version") end
 
 fleet = setmetatable(verbs, table.freeze({

@@ -9,8 +9,10 @@ mod cancel;
 mod charter;
 mod client;
 pub mod demo;
+mod doctor;
 pub mod exit;
 mod find;
+mod hook;
 mod id;
 mod init;
 mod interrupt;
@@ -83,6 +85,9 @@ enum Command {
     /// Write a first configuration and charter into a directory
     #[command(after_help = init::EXAMPLES)]
     Init(init::InitArgs),
+    /// Look for what would take the leader off its subscription; changes nothing, shows no value
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(doctor::DoctorArgs),
     /// Show what runs, what waits and what is degraded
     Status,
     /// List roles and workers
@@ -102,6 +107,8 @@ enum Command {
     /// Inside a worker: ask whoever sent the turn, and wait for the answer
     #[command(after_help = ask::EXAMPLES)]
     Ask(ask::AskArgs),
+    /// Inside a worker: what a hook of its agent runs; the report comes on standard input
+    Hook,
     /// Withdraw or interrupt a turn, or end a run
     #[command(after_help = cancel::EXAMPLES)]
     Cancel(cancel::CancelArgs),
@@ -194,6 +201,7 @@ fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
         Command::Serve(args) => serve::run(terminal, args),
         Command::Demo(demo) => demo.run(terminal.json),
         Command::Init(args) => init::run(terminal, args),
+        Command::Doctor(args) => doctor::run(terminal, &args),
         Command::Status => status::run(terminal),
         Command::List => status::list(terminal),
         Command::Send(args) => send::run(terminal, args),
@@ -201,6 +209,7 @@ fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
         Command::Ack(args) => ack::run(terminal, args),
         Command::Reply(args) => reply::run(terminal, args),
         Command::Ask(args) => ask::run(terminal, args),
+        Command::Hook => hook::run(terminal),
         Command::Cancel(args) => cancel::run(terminal, args),
         Command::Run { command } => run::run(terminal, command),
         Command::Recipes => run::recipes(terminal),

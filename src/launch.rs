@@ -8,16 +8,27 @@ mod ended;
 mod ending;
 pub mod env;
 pub mod exec;
+pub mod fill;
+mod guard;
+mod home;
 mod memory;
 pub mod pane_exec;
 pub mod plan;
+pub mod policy;
 pub mod turn_dir;
 pub mod typed;
 
-pub use ended::ended;
+use std::sync::Arc;
 
-use crate::engine::ports::Launchers;
+use serde_json::Value;
+
+use crate::engine::ports::{Boxed, Launchers, Report};
+use crate::fleet::ids::WorkerName;
 use crate::fleet::input::WorkEffect;
+use crate::fleet::refusal::Refusal;
+use crate::fleet::worker::Worker;
+
+pub use ended::ended;
 
 /// The launchers of this version as one: an order goes to the one that starts such workers.
 pub struct Both {
@@ -51,5 +62,16 @@ impl Launchers for Both {
 
     fn trouble(&self) -> Option<String> {
         self.typed.trouble()
+    }
+
+    fn report(&self, worker: Arc<Worker>, report: Report) -> Boxed<Result<Option<Value>, Refusal>> {
+        match worker.profile.has_session() {
+            true => self.typed.report(worker, report),
+            false => self.exec.report(worker, report),
+        }
+    }
+
+    fn listed(&self, worker: &WorkerName) {
+        self.typed.listed(worker);
     }
 }

@@ -8,6 +8,7 @@
 ---@field dialog? string[] What stands near the composer while the agent asks for a key; `"1. Yes"` if absent.
 ---@field pasted? string[] How the composer shows a paste that it does not write out; `"[Pasted text"` if absent.
 ---@field interrupt? string[] The keys that make it stop: `enter`, `esc`, `tab`, `backspace`, `up`, `down`, `left`, `right`, `ctrl+c` and such, or one character; `{ "esc" }` if absent.
+---@field clear? string[] The keys that empty its composer, pressed once where it put a text back into it after an interrupt; none if absent.
 ---@field ready_timeout? string|number How long it may take to show an empty composer; `"1m"` if absent.
 ---@field quiet? string|number How long an idle screen must have stayed the same for a turn to be over, when nothing else shows it; `"2s"` if absent.
 ---@field limit? integer Bytes of a message that are typed at most, 8192 if absent; a longer one is given as a file.
@@ -19,6 +20,67 @@
 ---@class fleet.Restarts
 ---@field failures? integer So many failures; 5 if absent.
 ---@field within? string|number Within this time; `"10m"` if absent.
+
+---@class fleet.WorkerSpec
+---@field profile string The profile's name.
+---@field command? string[] Program and arguments, as the profile has them.
+---@field model? string The model, as the profile has it.
+---@field endpoint? table Absent when the profile names none, which means the agent's own default. `name`; `url`: the marker of its address; `key`: the marker of its key, which may stand in `env` only.
+---@field typing? fleet.Typing As the profile has it.
+---@field options table As the profile has it; empty if it has none.
+---@field name string The marker of the worker's name.
+---@field role string The marker of its role's name.
+---@field cwd string The marker of the directory in which it works, as a real path.
+---@field home string The marker of its private folder, which nobody else can read.
+---@field id string The marker of a fresh UUID, the same for the whole session.
+---@field url string The marker of fleetd's address, such as `http://127.0.0.1:7717`.
+---@field fleetd string The marker of the path of fleetd's program.
+---@field identity string The marker of a text that tells the agent who it is and what it is at.
+---@field text string The marker of a turn's text, for `lines`.
+
+---@class fleet.Plan
+---@field drive string How it gets its texts. `"turn"`: a process for each turn, the prompt on stdin, the reply on stdout. `"typed"`: a program in a pane, which is typed to. `"lines"`: a program that reads and writes lines of JSON.
+---@field argv string[] Program and arguments, started without a shell. No secret may stand here.
+---@field env? table<string, string> Variables beside the allow-list; the profile's `env` goes over them.
+---@field files? table<string, any> Files written into its private folder before it starts, by their path in it: a text, or a table that becomes JSON.
+---@field bring? fleet.Bring[] What of its directory it shall find in its private folder.
+---@field typing? fleet.Typing How its screen is read; for `"typed"`.
+---@field lines? fleet.Lines What is written to it; for `"lines"`.
+---@field signs? fleet.Sign[] What its reports mean, the first that fits: hooks (`POST /hook`, `fleetd hook`) of a typed program, the lines of one that writes lines.
+---@field lists_tools? boolean True if it is ready only once it has listed the fleet's tools.
+---@field transcript? fleet.Transcript Where it writes down what it does.
+---@field guard? fleet.Guard Settings that would move its model's address.
+
+---@class fleet.Bring
+---@field from string A file or directory below its directory; nothing is brought if it is not there.
+---@field to string Where it goes, below the private folder.
+---@field table? string Of a JSON file: the table in it whose entries are added to the same table of the JSON file at `to`.
+---@field only? string[] Of such a table, or of a directory: only the entries with these names.
+---@field imports? boolean True for a text in which `@path` stands for a file: files below its directory are written in its place, all others stay words that mean nothing.
+
+---@class fleet.Lines
+---@field say table The line of a turn, with the marker of its text in it.
+---@field interrupt? table The line that makes it stop its turn; without one its process is ended.
+
+---@class fleet.Sign
+---@field is string What a report means for which the rule fits: `taken`, `replied`, `failed`, `interrupted`, `goes_on`, `blocked`, `retrying`, `settings`, `said`, `complete`, `context`, `nothing`.
+---@field on? table<string, any> What stands at these paths: the value, or one of a list.
+---@field any? string[] At one of these paths at least stands something: not nothing, false, zero or empty.
+---@field begins? table<string, string> What the texts at these paths begin with.
+---@field text? string The path of the text: of the prompt, the reply, the message.
+---@field why? string The path of the reason.
+---@field id? string The path of a message's id; one that is written in parts is counted once.
+---@field model? string The path of the model's name.
+---@field usage? table<string, string> The paths of `input`, `output`, `cache_read`, `cache_write` (tokens) and `cost` (US dollars).
+---@field answer? table What the report is answered, where it waits for an answer.
+
+---@class fleet.Transcript
+---@field path string Where a hook's report says which file it is: lines of JSON.
+---@field signs fleet.Sign[] What a line shows, the first that fits.
+
+---@class fleet.Guard
+---@field files string[] JSON files, below its directory or (with the marker) its private folder.
+---@field names string[] Paths in them, such as `env.NAME`. If what stands there changes while it runs, it is stopped and the leader told.
 
 ---@class fleet.Task
 ---@field prompt string The text.
@@ -78,8 +140,11 @@
 
 ---@class fleet.Profile
 ---@field about? string What it is for, for people.
----@field launcher string How the worker is started. `"exec"`: a command for each turn, which gets the prompt on stdin and answers on stdout. `"typed"`: an interactive program in a pane of its own, which lives between turns and is typed to.
----@field command? string[] Program and arguments, started without a shell.
+---@field launcher string How the worker is started and read: `"exec"` (a command for each turn, which gets the prompt on stdin and answers on stdout), `"typed"` (an interactive program in a pane, which is typed to), or another of the launchers below, or one that the charter declares by `fleet.launcher`.
+---@field command? string[] Program and arguments, started without a shell; where the launcher leaves it open.
+---@field model? string The model that the agent is told to use.
+---@field endpoint? string The name of an endpoint of fleetd.toml, whose address and key the agent gets; the agent's own default if absent. A charter never writes an address.
+---@field options? table What else its launcher lets one choose; see there.
 ---@field cwd? string Working directory; the daemon's own if absent.
 ---@field env? table<string, string> Variables that are added to the worker's small environment.
 ---@field timeout? string|number From the start of the process to its exit, such as `"30s"`.
@@ -104,6 +169,12 @@
 ---@field about? string What it does, for people.
 ---@field input? table<string, string> The fields of the job: `"string"`, `"integer"`, `"number"`, `"boolean"`, `"any"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job.
 ---@field deadline? string|number How long a run may take from its start, such as `"30m"`.
+
+---@class fleet.Launcher
+---@field about? string What it starts, for people.
+---@field needs? table<string, string> Fields that a profile must have for it, each with what they are for: of `command`, `typing`, `model`, `endpoint`.
+---@field takes? string[] Fields of these that a profile may have for it; all others are refused by name.
+---@field options? table<string, string> The fields of `options` in a profile that are its own, each with what it does.
 
 ---@class fleet.Send
 ---@field to? string A role or a worker; absent or `"auto"`: the rubrics decide.
@@ -141,6 +212,12 @@ function fleet.route(why, fn) end
 ---@param spec fleet.Recipe
 ---@param fn fun(job: any, run: fleet.Run): any
 function fleet.recipe(name, spec, fn) end
+
+---Declares how one agent program is started, watched and read. Its function is asked once for each profile when the charter is loaded, and makes the plan of all workers of that profile; it must not wait and sees nothing but its argument. A name that fleetd has itself (`exec`, `typed`, …) is overridden. A plan has no rights of its own: what it may start and which address it may name, fleetd.toml says.
+---@param name string
+---@param spec fleet.Launcher
+---@param fn fun(worker: fleet.WorkerSpec): fleet.Plan
+function fleet.launcher(name, spec, fn) end
 
 ---Declares a handler of `turn_settled`, `run_ended`, `worker_gone` or `charter_loaded`. It may not wait. It gives back nothing, or one action: `{ action = "tell_leader", text = … }`, `{ action = "stop_worker", worker = … }`, `{ action = "park_role", role = …, ["for"] = "5m" }`, `{ action = "retry_turn", turn = … }`.
 ---@param event string

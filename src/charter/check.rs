@@ -12,7 +12,7 @@ pub(super) fn generation(registry: &Registry, sources: &Sources) -> Vec<CharterE
     let mut wrong = |at: &At, message: String| {
         errors.push(CharterError::at(sources, &at.file, at.line, message));
     };
-    let profiles: Vec<&str> = registry.profiles.iter().map(|(p, _)| p.name.as_str()).collect();
+    let profiles: Vec<&str> = registry.profiles.iter().map(|(p, _)| p.profile.name.as_str()).collect();
     for (role, at) in &registry.roles {
         for profile in &role.profiles {
             if profiles.contains(&profile.as_str()) {
@@ -44,7 +44,7 @@ pub(super) fn generation(registry: &Registry, sources: &Sources) -> Vec<CharterE
             );
         }
     }
-    for (profile, at) in &registry.profiles {
+    for (profile, at) in registry.profiles.iter().map(|(p, at)| (&p.profile, at)) {
         let used = registry.roles.iter().any(|(role, _)| role.profiles.contains(&profile.name));
         if !used {
             wrong(at, format!("profile '{}' is in no role, so that no worker could ever have it", profile.name));

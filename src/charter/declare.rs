@@ -6,9 +6,11 @@ use serde_json::Value;
 
 use super::describe;
 use super::json;
-use super::spec;
+use super::launchers::{self, Launcher};
+use super::shipped;
+use super::spec::{self, Declared};
 use crate::fleet::refusal::nearest;
-use crate::fleet::team::{Generation, Profile, RecipeSpec, Role, Team};
+use crate::fleet::team::{Generation, RecipeSpec, Role, Team};
 
 /// Where something was declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,8 +64,10 @@ pub(super) struct Registry {
     pub mode: Mode,
     /// The field that the last refusal was about.
     pub wrong_field: Option<String>,
-    /// Profiles.
-    pub profiles: Vec<(Profile, At)>,
+    /// Profiles; each has its plan once its launcher was asked.
+    pub profiles: Vec<(Declared, At)>,
+    /// Launchers, fleetd's own first.
+    pub launchers: Vec<Launcher>,
     /// Roles.
     pub roles: Vec<(Role, At)>,
     /// Recipes, each with the file whose execution declares it.
@@ -119,12 +123,15 @@ impl Registry {
         at: At,
         entry: String,
     ) -> Result<(), String> {
-        if let (Some(function), "route" | "on" | "test") = (function, verb) {
+        if let (Some(function), "route" | "on" | "test") = (function.clone(), verb) {
             return self.declare_function(verb, name, function, at);
         }
         check_name(verb, name)?;
+        let is_shipped = at.file.starts_with(shipped::PREFIX);
         let taken = match verb {
-            "profile" => self.profiles.iter().find(|(p, _)| p.name.as_str() == name).map(|(_, at)| at),
+            "profile" => self.profiles.iter().find(|(p, _)| p.profile.name.as_str() == name).map(|(_, at)| at),
+            // One of fleetd's own may be declared anew.
+            "launcher" => self.launchers.iter().find(|one| one.name == name && !one.shipped).map(|one| &one.at),
             "role" => self.roles.iter().find(|(r, _)| r.name.as_str() == name).map(|(_, at)| at),
             _ => self.recipes.iter().find(|(r, _, _)| r.name.as_str() == name).map(|(_, at, _)| at),
         };
@@ -139,6 +146,12 @@ impl Registry {
         let done = match verb {
             "profile" => spec::profile(name, &spec).map(|p| self.profiles.push((p, at))).map_err(blame),
             "role" => spec::role(name, &spec).map(|r| self.roles.push((r, at))).map_err(blame),
+            "launcher" => match function {
+                Some(function) => launchers::read(name, &spec, function, at, is_shipped)
+                    .map(|launcher| self.take_launcher(launcher))
+                    .map_err(blame),
+                None => Err((None, "fleet.launcher: expected a function as the last argument".to_owned())),
+            },
             _ => spec::recipe(name, &spec, at.to_string()).map(|r| self.recipes.push((r, at, entry))).map_err(blame),
         };
         done.map_err(|(field, message)| {
@@ -176,6 +189,11 @@ impl Registry {
         Ok(())
     }
 
+    fn take_launcher(&mut self, launcher: Launcher) {
+        self.launchers.retain(|other| other.name != launcher.name);
+        self.launchers.push(launcher);
+    }
+
     /// Returns the file whose execution declares a recipe.
     pub(super) fn entry_of(&self, recipe: &str) -> Option<String> {
         self.recipes.iter().find(|(spec, _, _)| spec.name.as_str() == recipe).map(|(_, _, entry)| entry.clone())
@@ -185,7 +203,7 @@ impl Registry {
     pub(super) fn team(&self, generation: Generation) -> Team {
         Team {
             generation,
-            profiles: self.profiles.iter().map(|(p, _)| (p.name.clone(), p.clone())).collect(),
+            profiles: self.profiles.iter().map(|(p, _)| (p.profile.name.clone(), p.profile.clone())).collect(),
             roles: self.roles.iter().map(|(r, _)| (r.name.clone(), r.clone())).collect(),
             recipes: self.recipes.iter().map(|(r, _, _)| (r.name.clone(), r.clone())).collect(),
             rubrics: self.rubrics.iter().map(|rubric| rubric.name.clone()).collect(),

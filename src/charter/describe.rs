@@ -4,9 +4,11 @@
 
 mod checks;
 mod fields;
+mod plans;
 
 pub(super) use checks::TESTS;
 pub(super) use fields::*;
+pub(super) use plans::*;
 
 /// One field of a spec.
 pub(super) struct Field {
@@ -77,6 +79,16 @@ end)"#,
   local found, missing = run:split(replies)
   if #missing > 0 then return run:partial(found, #missing .. " parts are missing") end
   return found
+end)"#,
+    },
+    Described {
+        name: "launcher",
+        params: &[("name", "string"), ("spec", "fleet.Launcher"), ("fn", "fun(worker: fleet.WorkerSpec): fleet.Plan")],
+        returns: "",
+        about: "Declares how one agent program is started, watched and read. Its function is asked once for each profile when the charter is loaded, and makes the plan of all workers of that profile; it must not wait and sees nothing but its argument. A name that fleetd has itself (`exec`, `typed`, …) is overridden. A plan has no rights of its own: what it may start and which address it may name, fleetd.toml says.",
+        spec: Some(("fleet.Launcher", LAUNCHER)),
+        example: r#"fleet.launcher("shell", { takes = { "typing" } }, function(worker)
+  return { drive = "typed", argv = { "bash", "--norc" }, typing = worker.typing }
 end)"#,
     },
     Described {

@@ -11,6 +11,7 @@ use super::declare::Registry;
 use super::error::CharterError;
 use super::json;
 use super::meter::Meter;
+use super::shipped;
 use super::sources::Sources;
 use crate::fleet::refusal::nearest;
 
@@ -166,7 +167,7 @@ fn whole_text(error: &mlua::Error) -> String {
 }
 
 fn module(lua: &Lua, sources: &Sources, name: &str, env: LuaValue) -> Result<Function, String> {
-    let file = format!("{}.lua", name.replace('.', "/"));
+    let file = shipped::module(name).unwrap_or_else(|| format!("{}.lua", name.replace('.', "/")));
     if sources.text(&file).is_none() {
         let names: Vec<String> =
             sources.names().iter().filter_map(|file| Some(file.strip_suffix(".lua")?.replace('/', "."))).collect();

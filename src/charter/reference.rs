@@ -2,8 +2,11 @@
 //! What a verb or a field means is written in `describe` and not here, so that check and reference agree.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::describe::{self, Described, Field};
+use super::world::World;
+use crate::fleet::team::Generation;
 
 /// Returns `lua/meta/fleet.lua`: every verb, step and field for the Lua language server.
 pub fn meta() -> String {
@@ -51,6 +54,7 @@ pub fn reference() -> String {
     for check in describe::TESTS {
         section(&mut out, "t.", check);
     }
+    launchers(&mut out);
     out.push_str("## Tables that a charter is given, or writes inside another\n\n");
     for (class, fields) in classes() {
         let _ = writeln!(out, "### `{class}`\n");
@@ -61,11 +65,43 @@ pub fn reference() -> String {
     out
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 11] {
+/// Writes down the launchers inside the program, by what they say of themselves.
+fn launchers(out: &mut String) {
+    out.push_str(
+        "## Launchers\n\nWhat `launcher` in a profile may name without any `fleet.launcher` of one's own.\n\n",
+    );
+    let world = World::load(Arc::default(), Generation::default(), Arc::default());
+    let world = world.expect("what is inside the program loads");
+    for launcher in &world.registry.borrow().launchers {
+        let about = launcher.about.as_deref().unwrap_or_default();
+        let _ = writeln!(out, "### `{}`\n\n{about}\n", launcher.name);
+        let needs = launcher.needs.iter().map(|(name, why)| (name, "", why.as_str()));
+        let takes = launcher.takes.iter().map(|name| (name, "?", "as in every profile"));
+        let options = launcher.options.iter().map(|(name, about)| (name, "options", about.as_str()));
+        out.push_str("| field | |\n| --- | --- |\n");
+        for (name, mark, about) in needs.chain(takes).chain(options) {
+            let name = match mark {
+                "options" => format!("options.{name}"),
+                mark => format!("{name}{mark}"),
+            };
+            let _ = writeln!(out, "| `{name}` | {about} |");
+        }
+        out.push('\n');
+    }
+}
+
+fn classes() -> [(&'static str, &'static [Field]); 18] {
     [
         ("fleet.Typing", describe::TYPING),
         ("fleet.ContextCap", describe::CONTEXT_CAP),
         ("fleet.Restarts", describe::RESTARTS),
+        ("fleet.WorkerSpec", describe::SPEC),
+        ("fleet.Plan", describe::PLAN),
+        ("fleet.Bring", describe::BRING),
+        ("fleet.Lines", describe::LINES),
+        ("fleet.Sign", describe::SIGN),
+        ("fleet.Transcript", describe::TRANSCRIPT),
+        ("fleet.Guard", describe::GUARD),
         ("fleet.Task", describe::TASK),
         ("fleet.Load", describe::LOAD),
         ("fleet.Envelope", describe::ENVELOPE),

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::error::{CharterError, CharterErrors};
+use super::shipped;
 
 /// How many files a charter may have.
 pub const MOST_FILES: usize = 256;
@@ -80,9 +81,9 @@ impl Sources {
         &self.hash
     }
 
-    /// Returns the text of a file.
+    /// Returns the text of a file, also of one that is inside the program.
     pub fn text(&self, file: &str) -> Option<&str> {
-        self.files.get(file).map(|text| &**text)
+        self.files.get(file).map(|text| &**text).or_else(|| shipped::text(file))
     }
 
     /// Returns one line of a file, counted from 1.

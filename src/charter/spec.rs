@@ -16,11 +16,8 @@ use crate::fleet::team::{Address, Profile, RecipeSpec, Role};
 use crate::fleet::time::Span;
 use crate::fleet::typing::Typing;
 
-/// The launchers of this version.
-const LAUNCHERS: &[&str] = &["exec", "typed"];
-
 /// Fields that are planned; an author who read of them is told so.
-const LATER: &[&str] = &["model", "endpoint", "copy", "setup", "schema", "budget"];
+const LATER: &[&str] = &["copy", "setup", "schema", "budget"];
 
 /// A wrong field with what is wrong about it; the field's name helps to find its line.
 #[derive(Debug)]
@@ -75,15 +72,20 @@ impl<'a> Fields<'a> {
         Ok(Fields { what, map })
     }
 
-    fn get(&self, name: &str) -> Option<&'a Value> {
+    /// Returns what it is that is read.
+    pub(super) fn what(&self) -> &str {
+        &self.what
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
         self.map.get(name).filter(|value| !value.is_null())
     }
 
-    fn wrong<T>(&self, name: &str, wanted: &str, got: &Value) -> Result<T, Wrong> {
+    pub(super) fn wrong<T>(&self, name: &str, wanted: &str, got: &Value) -> Result<T, Wrong> {
         self.refuse(name, format!("expected {wanted}, got {}", kind(got)))
     }
 
-    fn refuse<T>(&self, name: &str, why: impl std::fmt::Display) -> Result<T, Wrong> {
+    pub(super) fn refuse<T>(&self, name: &str, why: impl std::fmt::Display) -> Result<T, Wrong> {
         Err(Wrong { field: Some(name.to_owned()), message: format!("{}: field '{name}': {why}", self.what) })
     }
 
@@ -95,11 +97,11 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn need<T>(&self, name: &str, found: Option<T>, wanted: &str) -> Result<T, Wrong> {
+    pub(super) fn need<T>(&self, name: &str, found: Option<T>, wanted: &str) -> Result<T, Wrong> {
         found.ok_or_else(|| plain(format!("{}: field '{name}' is missing: {wanted}", self.what)))
     }
 
-    fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Wrong> {
+    pub(super) fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Wrong> {
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
@@ -119,7 +121,7 @@ impl<'a> Fields<'a> {
         Ok(Some(texts))
     }
 
-    fn map(&self, name: &str) -> Result<BTreeMap<String, String>, Wrong> {
+    pub(super) fn map(&self, name: &str) -> Result<BTreeMap<String, String>, Wrong> {
         match self.get(name) {
             None => Ok(BTreeMap::new()),
             Some(Value::Array(list)) if list.is_empty() => Ok(BTreeMap::new()),
@@ -177,36 +179,20 @@ pub(super) fn span(value: &Value) -> Result<Span, String> {
     }
 }
 
-/// Reads the spec of a profile.
-pub(super) fn profile(name: &str, value: &Value) -> Result<Profile, Wrong> {
+/// Reads the spec of a profile; its launcher says later which of the fields it needs and takes.
+pub(super) fn profile(name: &str, value: &Value) -> Result<Declared, Wrong> {
     let fields = Fields::of(format!("profile '{name}'"), value, describe::PROFILE)?;
     let launcher = fields.text("launcher")?;
-    let launcher = fields.need("launcher", launcher, "\"exec\" or \"typed\"")?;
-    if !LAUNCHERS.contains(&launcher.as_str()) {
-        return fields.refuse(
-            "launcher",
-            format!("there is no launcher '{launcher}' in this version; valid: {}", LAUNCHERS.join(", ")),
-        );
-    }
+    let launcher = fields.need("launcher", launcher, "such as \"exec\" or \"typed\"")?;
     let command = fields.texts("command")?.unwrap_or_default();
-    if command.first().is_none_or(String::is_empty) {
-        return match fields.get("command") {
-            Some(_) => fields.refuse("command", "a worker needs a program to start"),
-            None => Err(plain(format!(
-                "profile '{name}': field 'command' is missing: a worker needs a program to start, such as {{ \"tr\", \"a-z\", \"A-Z\" }}"
-            ))),
-        };
+    if fields.get("command").is_some() && command.first().is_none_or(String::is_empty) {
+        return fields.refuse("command", "a worker needs a program to start");
     }
     if command.iter().any(|part| part.contains('\0')) {
         return fields.refuse("command", "a NUL byte cannot be in a command");
     }
-    let env = fields.map("env")?;
-    for (key, text) in &env {
-        if key.is_empty() || key.contains(['=', '\0']) || text.contains('\0') {
-            return fields.refuse("env", format!("'{key}' cannot be a variable"));
-        }
-    }
-    Ok(Profile {
+    let env = variables(&fields)?;
+    let profile = Profile {
         name: ProfileName::from(name),
         about: fields.text("about")?,
         command,
@@ -214,27 +200,27 @@ pub(super) fn profile(name: &str, value: &Value) -> Result<Profile, Wrong> {
         env,
         timeout: fields.span("timeout")?,
         idle_ttl: fields.span("idle_ttl")?,
-        context_cap: context_cap(&fields, &launcher)?,
-        restarts: restarts(&fields, &launcher)?,
+        context_cap: context_cap(&fields)?,
+        restarts: restarts(&fields)?,
         grants: grants(&fields)?,
-        typing: typing(&fields, &launcher)?,
+        typing: fields.get("typing").map(|_| typing(&fields)).transpose()?,
+        model: fields.text("model")?,
+        endpoint: fields.text("endpoint")?,
+        plan: None,
         launcher,
-    })
-}
-
-/// Returns a field that only makes sense where a worker lives between its turns.
-fn of_session<'a>(fields: &Fields<'a>, name: &str, launcher: &str) -> Result<Option<&'a Value>, Wrong> {
-    match fields.get(name) {
-        Some(_) if launcher == "exec" => {
-            fields.refuse(name, "a worker of the launcher 'exec' is a new process for each turn")
-        }
-        value => Ok(value),
-    }
+    };
+    let options = match fields.get("options") {
+        None => Map::new(),
+        Some(Value::Object(options)) => options.clone(),
+        Some(Value::Array(list)) if list.is_empty() => Map::new(),
+        Some(other) => return fields.wrong("options", "a table", other),
+    };
+    Ok(Declared { profile, options, given: fields.map.keys().cloned().collect() })
 }
 
 /// Reads how full a session may become.
-fn context_cap(fields: &Fields, launcher: &str) -> Result<Option<ContextCap>, Wrong> {
-    let Some(value) = of_session(fields, "context_cap", launcher)? else { return Ok(None) };
+fn context_cap(fields: &Fields) -> Result<Option<ContextCap>, Wrong> {
+    let Some(value) = fields.get("context_cap") else { return Ok(None) };
     let inner = Fields::of(format!("{}: field 'context_cap'", fields.what), value, describe::CONTEXT_CAP)?;
     let given = |name: &str| inner.get(name).map(|_| inner.count(name, 1, 0)).transpose();
     let cap = ContextCap { turns: given("turns")?, tokens: given("tokens")?.map(u64::from) };
@@ -247,21 +233,39 @@ fn context_cap(fields: &Fields, launcher: &str) -> Result<Option<ContextCap>, Wr
 }
 
 /// Reads how often sessions may fail.
-fn restarts(fields: &Fields, launcher: &str) -> Result<Option<Restarts>, Wrong> {
-    let Some(value) = of_session(fields, "restarts", launcher)? else { return Ok(None) };
+fn restarts(fields: &Fields) -> Result<Option<Restarts>, Wrong> {
+    let Some(value) = fields.get("restarts") else { return Ok(None) };
     let inner = Fields::of(format!("{}: field 'restarts'", fields.what), value, describe::RESTARTS)?;
     let usual = Restarts::default();
     let failures = inner.count("failures", 1, usual.failures)?;
     Ok(Some(Restarts { failures, within: inner.span("within")?.unwrap_or(usual.within) }))
 }
 
-/// Reads how the workers of a profile are typed to.
-fn typing(fields: &Fields, launcher: &str) -> Result<Option<Box<Typing>>, Wrong> {
-    let is_typed = launcher == "typed";
-    let Some(value) = fields.get("typing") else { return Ok(is_typed.then(Box::default)) };
-    if !is_typed {
-        return fields.refuse("typing", format!("nothing is typed to a worker of the launcher '{launcher}'"));
+/// A profile as it was written: its launcher has not seen it yet.
+#[derive(Clone, Debug)]
+pub(super) struct Declared {
+    /// What every launcher understands.
+    pub profile: Profile,
+    /// What only its own does.
+    pub options: Map<String, Value>,
+    /// The fields that were written.
+    pub given: Vec<String>,
+}
+
+/// Reads variables that are set for a worker.
+pub(super) fn variables(fields: &Fields) -> Result<BTreeMap<String, String>, Wrong> {
+    let env = fields.map("env")?;
+    for (key, text) in &env {
+        if key.is_empty() || key.contains(['=', '\0']) || text.contains('\0') {
+            return fields.refuse("env", format!("'{key}' cannot be a variable"));
+        }
     }
+    Ok(env)
+}
+
+/// Reads how a program is typed to.
+pub(super) fn typing(fields: &Fields) -> Result<Box<Typing>, Wrong> {
+    let value = fields.get("typing").unwrap_or(&Value::Null);
     let inner = Fields::of(format!("{}: field 'typing'", fields.what), value, describe::TYPING)?;
     let usual = Typing::default();
     let list = |name: &str, usual: Vec<String>| match inner.texts(name)? {
@@ -270,25 +274,28 @@ fn typing(fields: &Fields, launcher: &str) -> Result<Option<Box<Typing>>, Wrong>
         }
         found => Ok(found.unwrap_or(usual)),
     };
-    let interrupt = list("interrupt", usual.interrupt)?;
-    if let Some(wrong) = interrupt.iter().find_map(|key| Key::parse(key).err()) {
-        return inner.refuse("interrupt", wrong);
+    let (interrupt, clear) = (list("interrupt", usual.interrupt)?, list("clear", usual.clear)?);
+    for (name, keys) in [("interrupt", &interrupt), ("clear", &clear)] {
+        if let Some(wrong) = keys.iter().find_map(|key| Key::parse(key).err()) {
+            return inner.refuse(name, wrong);
+        }
     }
     let prompt = list("prompt", usual.prompt)?;
     if prompt.is_empty() {
         return inner.refuse("prompt", "without a mark of the composer nothing could ever be typed");
     }
-    Ok(Some(Box::new(Typing {
+    Ok(Box::new(Typing {
         prompt,
         placeholder: list("placeholder", usual.placeholder)?,
         busy: list("busy", usual.busy)?,
         dialog: list("dialog", usual.dialog)?,
         pasted: list("pasted", usual.pasted)?,
         interrupt,
+        clear,
         ready_timeout: inner.span("ready_timeout")?.unwrap_or(usual.ready_timeout),
         quiet: inner.span("quiet")?.unwrap_or(usual.quiet),
         limit: inner.count("limit", 200, usual.limit as u32)? as usize,
-    })))
+    }))
 }
 
 fn grants(fields: &Fields) -> Result<Grants, Wrong> {
@@ -368,6 +375,6 @@ pub(super) fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn plain(message: String) -> Wrong {
+pub(super) fn plain(message: String) -> Wrong {
     Wrong { field: None, message }
 }

@@ -13,11 +13,14 @@ use mlua::state::{GcIncParams, GcMode};
 use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, Value as LuaValue};
 
 use super::check;
-use super::declare::{Mode, Registry};
+use super::declare::{At, Mode, Registry};
 use super::error::{CharterError, CharterErrors};
+use super::launchers;
 use super::meter::{self, Allowance, Meter};
 use super::native;
+use super::shipped;
 use super::sources::Sources;
+use super::spec::Wrong;
 use crate::fleet::team::{Generation, Team};
 
 const PRELUDE: &str = include_str!("../../lua/prelude.lua");
@@ -72,7 +75,8 @@ impl World {
         let mut left = Allowance::LOAD.time;
         // One environment for all files: what two of them require is executed once.
         let env = world.environment().map_err(|failure| failure.error)?;
-        for (name, _) in sources.iter() {
+        let own = shipped::launchers();
+        for name in own.iter().map(String::as_str).chain(sources.iter().map(|(name, _)| name)) {
             let result = match name.starts_with("lib/") {
                 // A module runs when it is required; here only its syntax is looked at.
                 true => world.compile(name, LuaValue::Nil).map(drop),
@@ -91,6 +95,7 @@ impl World {
         world.registry.borrow_mut().mode = Mode::Idle;
         if errors.is_empty() {
             errors = check::generation(&world.registry.borrow(), &sources);
+            errors.extend(launchers::plan_all(&world));
         }
         if !errors.is_empty() {
             return Err(CharterErrors(errors));
@@ -221,6 +226,15 @@ impl World {
     fn collect(&self) {
         let _ = self.lua.gc_collect();
         let _ = self.lua.gc_collect();
+    }
+
+    /// Returns a mistake in what was declared at a place, at the line of the field that is to blame.
+    pub(super) fn blame(&self, at: &At, wrong: Wrong) -> CharterError {
+        let mut error = CharterError::at(&self.sources, &at.file, at.line, wrong.message);
+        if let Some(field) = wrong.field {
+            point_at_field(&mut error, &self.sources, &field);
+        }
+        error
     }
 
     fn environment(&self) -> Result<LuaValue, Failure> {

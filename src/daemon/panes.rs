@@ -2,6 +2,7 @@
 //! What a host is and does stands in `pane/`; here one is chosen, once, until the next start.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +50,12 @@ fn herdr() -> Result<(Herdr, Boxed<()>), String> {
 fn workspace() -> String {
     let project = std::env::current_dir().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
     project.map_or_else(|| "fleet".into(), |project| format!("fleet {project}"))
+}
+
+/// Returns the address under which workers on this machine reach the doors.
+pub(super) fn url_of(listen: SocketAddr) -> String {
+    let ip = if listen.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { listen.ip() };
+    format!("http://{}", SocketAddr::new(ip, listen.port()))
 }
 
 /// Returns this program by a path that a pane host can start. After an upgrade the file that it was started from is

@@ -147,7 +147,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let (sightings, seen) = mpsc::channel(SIGHTINGS);
     let (exec, exec_task) = launch::exec::Exec::new(launch::exec::Options {
         turns: state.turns(),
-        executables: settings.executables.clone(),
+        policy: settings.policy.clone(),
         journal: journal.clone(),
         sightings: sightings.clone(),
     });
@@ -155,7 +155,8 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let (typed, typed_task) = launch::typed::Typed::new(launch::typed::Options {
         sessions: state.sessions(),
         program: super::panes::own_program().map_err(ServeError::Program)?,
-        executables: settings.executables.clone(),
+        policy: settings.policy.clone(),
+        url: super::panes::url_of(listener.local()),
         host,
         leader: settings.nudge.on.then_some(settings.nudge.screen),
         journal: journal.clone(),

@@ -4,11 +4,13 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::embedded;
 use crate::config::{Auth, CharterSource, Config, Nudge, OnRestart, PaneHost};
 use crate::fleet::Limits;
 use crate::fleet::time::Span;
+use crate::launch::policy::Policy;
 
 /// What a daemon is started with.
 #[derive(Clone, Debug)]
@@ -25,8 +27,8 @@ pub struct Settings {
     pub pane_host: PaneHost,
     /// How the leader is told that something waits.
     pub nudge: Nudge,
-    /// Programs that a profile may start; empty = whatever it names.
-    pub executables: Vec<String>,
+    /// What a plan may start, and which addresses it may name.
+    pub policy: Arc<Policy>,
     /// What becomes of the sessions that the last daemon left.
     pub on_restart: OnRestart,
     /// Bounds of the fleet.
@@ -72,7 +74,7 @@ impl From<Config> for Settings {
             },
             pane_host: config.pane_host,
             nudge: config.nudge,
-            executables: config.executables,
+            policy: Arc::new(Policy { executables: config.executables, endpoints: config.endpoints }),
             on_restart: config.on_restart,
             limits: Limits {
                 max_workers: config.limits.max_workers,

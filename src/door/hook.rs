@@ -1,18 +1,20 @@
-//! The hook door, `POST /hook`: where an agent would report what it did, by hooks of its own program.
+//! The hook door, `POST /hook`: where an agent reports what it did, by hooks of its own program.
 //!
-//! Who reports is found out, judged by the rules and audited as at every door. No launcher of this version takes
-//! hooks, so a worker is told that; nothing of what it sends is read or kept.
+//! Who reports is found out, judged by the rules and audited as at every door. What a report means, the launch room
+//! reads by the worker's plan; nothing of it is kept here.
 
-use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
 
 use super::audit::Outcome;
 use super::conn::Conn;
 use super::refused::Refused;
 use super::shared::Shared;
+use crate::engine::ports::Report;
 use crate::fleet::caller::Caller;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{Door, Verb};
@@ -20,36 +22,44 @@ use crate::fleet::rules::{Door, Verb};
 /// The path.
 pub const PATH: &str = "/hook";
 
+/// The header with the secret of the session.
+pub const TOKEN: &str = "x-fleet-token";
+
+/// How long a report may be: it holds a whole reply.
+const LONGEST: usize = 8 * 1024 * 1024;
+
 /// Returns the one path.
 pub fn router(shared: Shared) -> Router {
     Router::new().route(PATH, post(report).fallback(wrong_method)).with_state(shared)
 }
 
-async fn report(State(shared): State<Shared>, ConnectInfo(conn): ConnectInfo<Conn>, request: Request) -> Refused {
+async fn report(State(shared): State<Shared>, ConnectInfo(conn): ConnectInfo<Conn>, request: Request) -> Response {
     let identity = shared.identity(&conn, request.headers(), None).await;
     let mut line = shared.begin(&identity, Door::Hook, Verb::Hook);
-    let refusal = match shared.judged(&identity, Door::Hook, Verb::Hook, &mut line) {
-        Err(refusal) => refusal,
-        Ok(_) => no_hooks(&shared, &identity.caller),
+    let heard = match shared.judged(&identity, Door::Hook, Verb::Hook, &mut line) {
+        Err(refusal) => Err(refusal),
+        Ok(_) => hear(&shared, &identity.caller, request).await,
     };
     // What was denied stands in its line already.
-    line.write(Some(Outcome::Refused(refusal.kind)));
-    refusal.into()
+    line.write(heard.as_ref().err().map(|refusal| Outcome::Refused(refusal.kind)));
+    match heard {
+        // Agents read an empty object as "go on".
+        Ok(answer) => Json(answer.unwrap_or_else(|| json!({}))).into_response(),
+        Err(refusal) => Refused::from(refusal).into_response(),
+    }
 }
 
-fn no_hooks(shared: &Shared, caller: &Caller) -> Refusal {
-    let fleet = shared.engine.fleet();
-    let of = match caller {
-        Caller::Worker { name, .. } => fleet.worker(name).map(|worker| (name, worker.profile.launcher.clone())),
-        _ => None,
+async fn hear(shared: &Shared, caller: &Caller, request: Request) -> Result<Option<Value>, Refusal> {
+    let Caller::Worker { name, via_child } = caller else {
+        return Err(Refusal::new(RefusalKind::NotAllowed, "only a worker's own program has hooks here"));
     };
-    let message = match of {
-        Some((name, launcher)) => {
-            format!("worker {name} was started by the launcher '{launcher}', which takes no hooks")
-        }
-        None => "this worker takes no hooks".into(),
-    };
-    Refusal::new(RefusalKind::Conflict, message).hint("a turn ends by the proof that its launcher has; report nothing")
+    let token = request.headers().get(TOKEN).and_then(|token| token.to_str().ok()).map(str::to_owned);
+    let body = axum::body::to_bytes(request.into_body(), LONGEST).await.map_err(|_| {
+        Refusal::new(RefusalKind::TooLarge, format!("a report may have {} MiB at most", LONGEST / 1024 / 1024))
+    })?;
+    let payload = serde_json::from_slice(&body)
+        .map_err(|error| Refusal::invalid(format!("a report is a JSON object, and this is none: {error}")))?;
+    shared.engine.report(name, Report { payload, token, via_child: *via_child }).await
 }
 
 async fn wrong_method(request: Request) -> Response {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::actor::{Actor, Message, Parts};
 use super::desk::LONGEST_WAIT;
-use super::ports::{Clock, Journal, Launchers, Policy};
+use super::ports::{Clock, Journal, Launchers, Policy, Report};
 use crate::fleet::Fleet;
 use crate::fleet::caller::Caller;
 use crate::fleet::events::Action;
@@ -115,6 +116,19 @@ impl Handle {
         let store = self.0.trouble.borrow().clone();
         let charter = self.0.policy.status().error.map(|error| format!("charter: {error}"));
         store.into_iter().chain(charter).chain(self.0.launchers.trouble()).collect()
+    }
+
+    /// Takes what a worker's own program reports by a hook; the answer is what the program is told, if anything.
+    pub async fn report(&self, worker: &WorkerName, report: Report) -> Result<Option<Value>, Refusal> {
+        match self.fleet().worker(worker).cloned() {
+            Some(worker) => self.0.launchers.report(worker, report).await,
+            None => Err(Refusal::new(RefusalKind::Conflict, format!("worker {worker} is gone"))),
+        }
+    }
+
+    /// Hears that a worker's own program has listed the fleet's tools.
+    pub fn listed(&self, worker: &WorkerName) {
+        self.0.launchers.listed(worker);
     }
 
     /// Tells the engine what a launcher saw.

@@ -11,14 +11,15 @@ use serde_json::Value;
 
 use crate::fleet::envelope::Envelope;
 use crate::fleet::events::FleetEvent;
-use crate::fleet::ids::{RecipeName, RunId, TurnId};
+use crate::fleet::ids::{RecipeName, RunId, TurnId, WorkerName};
 use crate::fleet::input::WorkEffect;
 use crate::fleet::record::{Event, Record, Saved};
-use crate::fleet::refusal::Refusal;
+use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{FinishedStep, Run, RunEffect, Step};
 use crate::fleet::team::{Generation, Routed, Task, TeamLoad};
 use crate::fleet::time::Time;
 use crate::fleet::turn::Turn;
+use crate::fleet::worker::Worker;
 
 /// A future behind a trait object.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
@@ -86,6 +87,29 @@ pub trait Launchers: Send + Sync + 'static {
     fn trouble(&self) -> Option<String> {
         None
     }
+    /// Takes what a worker's own program reports by a hook; the answer is what the program is told, if anything.
+    fn report(&self, worker: Arc<Worker>, _: Report) -> Boxed<Result<Option<Value>, Refusal>> {
+        let message = format!(
+            "worker {} was started by the launcher '{}', which takes no hooks",
+            worker.name, worker.profile.launcher
+        );
+        let refusal = Refusal::new(RefusalKind::Conflict, message);
+        let refusal = refusal.hint("a turn ends by the proof that its launcher has; report nothing");
+        Box::pin(std::future::ready(Err(refusal)))
+    }
+    /// Hears that a worker's own program has listed the fleet's tools. Must not block.
+    fn listed(&self, _: &WorkerName) {}
+}
+
+/// What a program reports by a hook of its own.
+#[derive(Clone)]
+pub struct Report {
+    /// What it says.
+    pub payload: Value,
+    /// The secret that it was started with, if it gave one.
+    pub token: Option<String>,
+    /// True if it came from a process that the program has started, and not from the program itself.
+    pub via_child: bool,
 }
 
 /// Who decides where a task goes, and executes recipes.

@@ -272,6 +272,13 @@ pub enum Sighting {
         /// Why.
         why: String,
     },
+    /// The session must not go on: it is stopped, and the leader told.
+    Broke {
+        /// The worker.
+        worker: WorkerName,
+        /// Why.
+        why: String,
+    },
     /// What was in the way is not any more.
     Clear {
         /// The worker.

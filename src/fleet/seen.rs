@@ -31,6 +31,7 @@ impl Fleet {
             Sighting::Unreachable { worker, why } => self.seen_barred(cx, &worker, WorkerState::Unreachable(why)),
             Sighting::Nudged { leader, how } => self.seen_nudged(cx, leader, how),
             Sighting::Clear { worker } => self.seen_clear(cx, &worker),
+            Sighting::Broke { worker, why } => self.seen_broke(cx, &worker, &why),
             Sighting::Memory { available } => self.seen_memory(cx, available),
             Sighting::Gone { worker, session, why } => self.seen_gone(cx, &worker, session, &why),
         }
@@ -143,6 +144,28 @@ impl Fleet {
         if !keeps_file {
             cx.effect(Effect::Work(WorkEffect::Forget(id)));
         }
+    }
+
+    /// Nobody waits for the turn of a session that must not go on.
+    fn seen_broke(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
+        let Some(worker) = self.workers.get(name).cloned() else { return };
+        if worker.elastic {
+            // Else its role would start the next one at once, and that one may break in the same way.
+            self.setback(cx, &worker, why);
+        }
+        let mut draining = Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() };
+        draining.life.renewal = None;
+        let draining = self.put_worker(cx, draining);
+        if let Some(turn) = worker.turn {
+            self.end_turn(
+                cx,
+                turn,
+                Finish::without_reply(Outcome::Failed, format!("worker {name} was stopped: {why}")),
+            );
+        }
+        self.worker_event(cx, name, format!("stopped: {why}"));
+        self.notice(cx, format!("worker {name} was stopped: {why}"));
+        cx.effect(Effect::Work(WorkEffect::Stop(draining)));
     }
 
     fn seen_gone(&mut self, cx: &mut Cx, name: &WorkerName, session: u64, why: &str) {

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use serde_json::Value;
 use super::grants::Grants;
 use super::ids::{ProfileName, RecipeName, RoleName};
 use super::life::{ContextCap, Restarts};
+use super::plan::Plan;
 use super::time::{Span, Time};
 use super::typing::Typing;
 
@@ -79,13 +81,27 @@ pub struct Profile {
     /// How its workers are typed to, where they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typing: Option<Box<Typing>>,
+    /// The model that its agent is told to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The endpoint of fleetd.toml whose address and key it gets; the agent's own default if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// What its launcher made of all that; absent in rows of older versions, whose launchers were not Lua.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Arc<Plan>>,
 }
 
 impl Profile {
-    /// Returns whether its workers live between turns. Those of the `exec` launcher do not: each turn is one process,
-    /// so their roles start them by themselves.
+    /// Returns whether its workers live between turns. Those of which each turn is one process do not.
     pub fn has_session(&self) -> bool {
-        self.launcher != "exec"
+        self.plan.as_ref().map_or(self.launcher != "exec", |plan| plan.has_session())
+    }
+
+    /// Returns how its workers are typed to.
+    pub fn typing(&self) -> Typing {
+        let planned = self.plan.as_ref().and_then(|plan| plan.typing.as_deref());
+        planned.or(self.typing.as_deref()).cloned().unwrap_or_default()
     }
 }
 

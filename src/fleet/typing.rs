@@ -21,6 +21,8 @@ pub struct Typing {
     pub pasted: Vec<String>,
     /// The keys that make it stop, pressed one after the other.
     pub interrupt: Vec<String>,
+    /// The keys that empty its composer, pressed once where a text of ours came back into it.
+    pub clear: Vec<String>,
     /// How long it may take to show an empty composer after its start.
     pub ready_timeout: Span,
     /// How long an idle screen must have stayed the same for the turn to be over.
@@ -39,6 +41,7 @@ impl Default for Typing {
             dialog: list(&["1. Yes"]),
             pasted: list(&["[Pasted text"]),
             interrupt: list(&["esc"]),
+            clear: Vec::new(),
             ready_timeout: Span::minutes(1),
             quiet: Span::seconds(2),
             limit: 8 * 1024,

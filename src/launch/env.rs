@@ -33,7 +33,7 @@ const LOCALE: &[&str] = &[
 ];
 
 /// What fleetd itself tells a worker.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Provenance {
     /// The turn and who sent it; none for a session, which has many one after the other.
     pub turn: Option<(String, String)>,
@@ -41,6 +41,8 @@ pub struct Provenance {
     pub worker: String,
     /// The daemon's state directory, by which `fleetd ask` and `fleetd reply` find it.
     pub state: String,
+    /// What its hooks are known by besides their process, for a session that has hooks.
+    pub token: Option<String>,
 }
 
 /// A variable of a profile that cannot be set.
@@ -84,7 +86,8 @@ pub fn of_worker(
     }
     let of_turn = provenance.turn.iter().flat_map(|(turn, from)| [("FLEET_TURN", turn), ("FLEET_FROM", from)]);
     let ours = [("FLEET_WORKER", &provenance.worker), ("FLEET_STATE", &provenance.state)];
-    environment.extend(of_turn.chain(ours).map(|(name, value)| (name.into(), value.into())));
+    let token = provenance.token.iter().map(|token| ("FLEET_TOKEN", token));
+    environment.extend(of_turn.chain(ours).chain(token).map(|(name, value)| (name.into(), value.into())));
     Ok(environment)
 }
 
@@ -109,8 +112,12 @@ mod tests {
     fn build(ambient: &[(&str, &str)], profile: &[(&str, &str)]) -> Result<Vec<String>, EnvError> {
         let ambient: BTreeMap<&str, &str> = ambient.iter().copied().collect();
         let profile = profile.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-        let provenance =
-            Provenance { turn: Some(("t1".into(), "operator".into())), worker: "w-1".into(), state: "/s".into() };
+        let provenance = Provenance {
+            turn: Some(("t1".into(), "operator".into())),
+            worker: "w-1".into(),
+            state: "/s".into(),
+            token: None,
+        };
         let built = of_worker(|name| ambient.get(name).map(OsString::from), &profile, &provenance)?;
         Ok(built.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect())
     }

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use crate::engine::ports::{Journal, Launchers};
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::{Sighting, WorkEffect};
+use crate::launch::policy::Policy;
 use crate::launch::turn_dir::TurnDir;
 
 /// The running daemon's own program. Unlike its path, this is right after the file was replaced by a newer one.
@@ -29,8 +30,8 @@ const SWEEP: Duration = Duration::from_secs(3_600);
 pub struct Options {
     /// The directory in which each turn has its own.
     pub turns: PathBuf,
-    /// Programs that a profile may start; empty = whatever it names.
-    pub executables: Vec<String>,
+    /// What the operator allows.
+    pub policy: Arc<Policy>,
     /// Where prompts are read.
     pub journal: Arc<dyn Journal>,
     /// Where sightings go.

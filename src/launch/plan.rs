@@ -1,6 +1,5 @@
-//! The launch plan of a worker's program: argv, directory, environment, limit. Checked against the operator's policy.
-//!
-//! A later version reads plans from `lua/launchers/`; the checks stay in Rust. Nothing is started here.
+//! A launch plan made ready for one start: argv, directory, environment, limit, its markers filled in. Checked against
+//! the operator's policy. Nothing is started here.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -10,11 +9,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::env::{EnvError, Provenance, of_worker};
+use super::fill::{Fill, FillError};
+use super::policy::Policy;
 use crate::fleet::team::Profile;
 
 /// How a program is started: that of one turn, or that of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct Prepared {
     /// The program and its arguments.
     pub argv: Vec<OsString>,
     /// Where it runs; else where the daemon does.
@@ -50,22 +51,77 @@ pub enum PlanError {
     /// Its environment cannot be made.
     #[error(transparent)]
     Env(#[from] EnvError),
+    /// A marker in it cannot be filled in.
+    #[error("the plan of profile {profile}: {field}: {error}")]
+    Marker {
+        /// The profile.
+        profile: String,
+        /// Where the marker stands.
+        field: String,
+        /// What is wrong with it.
+        error: FillError,
+    },
+    /// fleetd.toml does not list its endpoint.
+    #[error("profile {profile}: there is no endpoint '{name}' in fleetd.toml; valid: {valid}")]
+    NoEndpoint {
+        /// The profile.
+        profile: String,
+        /// What it names.
+        name: String,
+        /// Those that are listed.
+        valid: String,
+    },
+    /// The key of its endpoint is not there.
+    #[error("endpoint '{name}' has its key in the variable {variable}, which is not set where fleetd was started")]
+    NoKey {
+        /// The endpoint.
+        name: String,
+        /// The variable.
+        variable: String,
+    },
+    /// It names an address itself.
+    #[error(
+        "profile {profile}: {field} names the host {host}, which is not one of its endpoint: a charter names no address; list it as [endpoints.NAME] in fleetd.toml, and let the profile say endpoint = \"NAME\""
+    )]
+    Address {
+        /// The profile.
+        profile: String,
+        /// Where the address stands.
+        field: String,
+        /// Its host.
+        host: String,
+    },
 }
 
-impl Plan {
-    /// Makes the plan of a profile. An empty list of executables allows all.
+impl Prepared {
+    /// Makes the plan of a profile ready, with what its markers stand for.
     ///
     /// # Errors
     ///
     /// Fails when the profile cannot be started as it is, or may not be.
-    pub fn of(profile: &Profile, provenance: &Provenance, executables: &[String]) -> Result<Self, PlanError> {
+    pub fn of(profile: &Profile, provenance: &Provenance, policy: &Policy, fill: &Fill) -> Result<Self, PlanError> {
         let name = || profile.name.to_string();
-        let program = profile.command.first().filter(|program| !program.is_empty());
+        // Rows of older versions have no plan: they are commands.
+        let command = profile.plan.as_ref().map_or(&profile.command, |plan| &plan.argv);
+        let program = command.first().filter(|program| !program.is_empty());
         let program = program.ok_or_else(|| PlanError::NoCommand(name()))?;
-        if let Some(at) = profile.command.iter().position(|word| word.contains('\0')) {
+        if let Some(at) = command.iter().position(|word| word.contains('\0')) {
             return Err(PlanError::ZeroByte(name(), at));
         }
-        let mut argv: Vec<OsString> = profile.command.iter().map(OsString::from).collect();
+        policy.check(profile)?;
+        let wrong = |field: String| move |error| PlanError::Marker { profile: profile.name.to_string(), field, error };
+        let words = command.iter().enumerate();
+        let words = words.map(|(n, word)| Ok(fill.text(word).map_err(wrong(format!("argv[{}]", n + 1)))?.into()));
+        let mut argv = words.collect::<Result<Vec<OsString>, PlanError>>()?;
+        let planned = profile.plan.iter().flat_map(|plan| &plan.env);
+        // What the profile says goes over what its launcher thought.
+        let variables = planned.chain(&profile.env);
+        let variables = variables.map(|(name, value)| {
+            let filled = fill.variable(value).map_err(wrong(format!("env.{name}")))?;
+            Ok((name.clone(), filled))
+        });
+        let variables = variables.collect::<Result<BTreeMap<_, _>, PlanError>>()?;
+        let executables = &policy.executables;
         if !executables.is_empty() {
             if !executables.contains(program) {
                 let (program, allowed) = (program.clone(), executables.join(", "));
@@ -76,7 +132,7 @@ impl Plan {
         Ok(Self {
             argv,
             cwd: profile.cwd.clone(),
-            env: of_worker(|name| env::var_os(name), &profile.env, provenance)?,
+            env: of_worker(|name| env::var_os(name), &variables, provenance)?,
             timeout: profile.timeout.map(|span| span.std()),
         })
     }
@@ -101,11 +157,11 @@ fn find(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::launch) mod tests {
     use super::*;
     use crate::fleet::time::Span;
 
-    fn profile(command: &[&str]) -> Profile {
+    pub(in crate::launch) fn profile(command: &[&str]) -> Profile {
         Profile {
             name: "upper".into(),
             about: None,
@@ -119,14 +175,22 @@ mod tests {
             restarts: None,
             grants: Default::default(),
             typing: None,
+            model: None,
+            endpoint: None,
+            plan: None,
         }
     }
 
-    fn plan(command: &[&str], executables: &[&str]) -> Result<Plan, PlanError> {
-        let provenance =
-            Provenance { turn: Some(("t1".into(), "run r2".into())), worker: "w-1".into(), state: "/s".into() };
-        let executables: Vec<String> = executables.iter().map(|word| word.to_string()).collect();
-        Plan::of(&profile(command), &provenance, &executables)
+    fn plan(command: &[&str], executables: &[&str]) -> Result<Prepared, PlanError> {
+        let provenance = Provenance {
+            turn: Some(("t1".into(), "run r2".into())),
+            worker: "w-1".into(),
+            state: "/s".into(),
+            token: None,
+        };
+        let executables = executables.iter().map(|word| word.to_string()).collect();
+        let policy = Policy { executables, ..Policy::default() };
+        Prepared::of(&profile(command), &provenance, &policy, &Fill::default())
     }
 
     #[test]

@@ -8,11 +8,15 @@ mod files;
 mod keeper;
 mod look;
 mod nudge;
+mod place;
+mod report;
 mod sessions;
+mod settle;
 mod start;
 mod submit;
 mod sweep;
 mod text;
+mod transcript;
 mod work;
 
 use std::future::Future;
@@ -20,12 +24,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::mpsc;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::engine::panes::PaneHost;
-use crate::engine::ports::{Journal, Launchers};
+use crate::engine::ports::{Boxed, Journal, Launchers, Report};
+use crate::fleet::ids::WorkerName;
 use crate::fleet::input::{Sighting, WorkEffect};
+use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::typing::Typing;
+use crate::fleet::worker::Worker;
+use crate::launch::policy::Policy;
+
+/// How long a report waits for its answer.
+const ANSWER: std::time::Duration = std::time::Duration::from_secs(4);
 
 /// What the launcher works with.
 pub struct Options {
@@ -33,8 +45,10 @@ pub struct Options {
     pub sessions: PathBuf,
     /// A program that has `pane-exec`, by a path that the pane host can start.
     pub program: PathBuf,
-    /// Programs that a profile may start; empty = whatever it names.
-    pub executables: Vec<String>,
+    /// What the operator allows.
+    pub policy: Arc<Policy>,
+    /// Where the doors are, for the programs of workers.
+    pub url: String,
     /// Where panes are.
     pub host: Arc<dyn PaneHost>,
     /// How the leader's screen is read; none if it is not to be told anything in its pane.
@@ -47,7 +61,7 @@ pub struct Options {
 
 /// The engine's way to the launcher.
 pub struct Typed {
-    orders: mpsc::UnboundedSender<WorkEffect>,
+    orders: mpsc::UnboundedSender<Told>,
     desk: Arc<Desk>,
 }
 
@@ -72,13 +86,42 @@ impl Launchers for Typed {
             self.desk.paused.store(paused, Ordering::SeqCst);
         }
         // The task is gone only when the daemon is going down; the next one is given the order again.
-        let _ = self.orders.send(order);
+        let _ = self.orders.send(Told::Order(order));
+    }
+
+    fn report(&self, worker: Arc<Worker>, report: Report) -> Boxed<Result<Option<Value>, Refusal>> {
+        let (reply, answer) = oneshot::channel();
+        let _ = self.orders.send(Told::Report(worker, report, reply));
+        Box::pin(async move {
+            // Who reports waits for the answer, and the agent's turn with it.
+            match tokio::time::timeout(ANSWER, answer).await {
+                Ok(Ok(answer)) => answer,
+                _ => Err(Refusal::new(RefusalKind::Unavailable, "nobody keeps this session just now")),
+            }
+        })
+    }
+
+    fn listed(&self, worker: &WorkerName) {
+        let _ = self.orders.send(Told::Listed(worker.clone()));
     }
 
     fn trouble(&self) -> Option<String> {
         self.desk.host().down().map(|why| format!("panes: {why}"))
     }
 }
+
+/// What the launcher's task is told.
+enum Told {
+    /// By the engine: what is to be done.
+    Order(WorkEffect),
+    /// By a worker's own program, which waits for the answer.
+    Report(Arc<Worker>, Report, Reply),
+    /// By a worker's own program: it has listed the fleet's tools.
+    Listed(WorkerName),
+}
+
+/// Where the answer to a report goes.
+type Reply = oneshot::Sender<Result<Option<Value>, Refusal>>;
 
 /// What every keeper shares.
 struct Desk {

@@ -167,6 +167,9 @@ async fn bench() -> Bench {
         restarts: None,
         grants: Default::default(),
         typing: None,
+        model: None,
+        endpoint: None,
+        plan: None,
     };
     let role = Role { name: "w".into(), about: None, profiles: vec!["p".into()], max_busy: 1, max_waiting: 10 };
     let team = Team {

@@ -22,6 +22,7 @@ use fleetd::fleet::time::{Span, Time};
 use fleetd::fleet::turn::{Outcome, Priority, Turn, TurnState};
 use fleetd::fleet::worker::{Worker, WorkerState};
 use fleetd::launch::exec::{Exec, Options};
+use fleetd::launch::policy::Policy;
 use fleetd::launch::turn_dir::{Claim, Ended, ExitRecord, Started, TEXT_LIMIT, TurnDir};
 use fleetd::process::{ProcessId, marked_with};
 use rustix::process::Signal;
@@ -158,7 +159,7 @@ impl House {
         let (sightings, seen) = mpsc::channel(64);
         let options = Options {
             turns: self.turns(),
-            executables: self.executables.clone(),
+            policy: Policy { executables: self.executables.clone(), ..Policy::default() }.into(),
             journal: self.prompts.clone(),
             sightings,
         };
@@ -190,6 +191,9 @@ impl House {
             restarts: None,
             grants: Default::default(),
             typing: None,
+            model: None,
+            endpoint: None,
+            plan: None,
         };
         Worker {
             name: "w-1".into(),

@@ -294,6 +294,9 @@ pub fn team(number: u64, max_busy: u32) -> Arc<Team> {
             restarts: None,
             grants: Default::default(),
             typing: None,
+            model: None,
+            endpoint: None,
+            plan: None,
         };
         let role =
             Role { name: role.into(), about: None, profiles: vec![profile.name.clone()], max_busy, max_waiting: 3 };

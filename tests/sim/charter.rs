@@ -89,5 +89,8 @@ fn profile(name: &str, session: bool, changed: bool, capped: bool) -> Profile {
         restarts: changed.then_some(Restarts { failures: 2, within: Span::minutes(5) }),
         grants: Default::default(),
         typing: None,
+        model: None,
+        endpoint: None,
+        plan: None,
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Field;
 
-const fn field(name: &'static str, kind: &'static str, about: &'static str) -> Field {
+pub(super) const fn field(name: &'static str, kind: &'static str, about: &'static str) -> Field {
     Field { name, kind, about }
 }
 
@@ -13,9 +13,16 @@ pub(in crate::charter) const PROFILE: &[Field] = &[
     field(
         "launcher",
         "string",
-        "How the worker is started. `\"exec\"`: a command for each turn, which gets the prompt on stdin and answers on stdout. `\"typed\"`: an interactive program in a pane of its own, which lives between turns and is typed to.",
+        "How the worker is started and read: `\"exec\"` (a command for each turn, which gets the prompt on stdin and answers on stdout), `\"typed\"` (an interactive program in a pane, which is typed to), or another of the launchers below, or one that the charter declares by `fleet.launcher`.",
     ),
-    field("command", "string[]?", "Program and arguments, started without a shell."),
+    field("command", "string[]?", "Program and arguments, started without a shell; where the launcher leaves it open."),
+    field("model", "string?", "The model that the agent is told to use."),
+    field(
+        "endpoint",
+        "string?",
+        "The name of an endpoint of fleetd.toml, whose address and key the agent gets; the agent's own default if absent. A charter never writes an address.",
+    ),
+    field("options", "table?", "What else its launcher lets one choose; see there."),
     field("cwd", "string?", "Working directory; the daemon's own if absent."),
     field("env", "table<string, string>?", "Variables that are added to the worker's small environment."),
     field("timeout", "string|number|nil", "From the start of the process to its exit, such as `\"30s\"`."),
@@ -77,6 +84,11 @@ pub(in crate::charter) const TYPING: &[Field] = &[
         "interrupt",
         "string[]?",
         "The keys that make it stop: `enter`, `esc`, `tab`, `backspace`, `up`, `down`, `left`, `right`, `ctrl+c` and such, or one character; `{ \"esc\" }` if absent.",
+    ),
+    field(
+        "clear",
+        "string[]?",
+        "The keys that empty its composer, pressed once where it put a text back into it after an interrupt; none if absent.",
     ),
     field("ready_timeout", "string|number|nil", "How long it may take to show an empty composer; `\"1m\"` if absent."),
     field(

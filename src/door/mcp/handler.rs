@@ -16,6 +16,7 @@ use super::super::conn::Identity;
 use super::calls::{self, origin::Request};
 use super::tools::{self, Entry};
 use super::{Mcp, prompts};
+use crate::fleet::caller::Caller;
 
 /// What a client's model is told of the server; clients cut it after 2,000 characters.
 const INSTRUCTIONS: &str = include_str!("instructions.txt");
@@ -52,6 +53,9 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let identity = identity_of(&cx)?;
+        if let Caller::Worker { name, via_child: false } = &identity.caller {
+            self.door.engine.listed(name);
+        }
         let fleet = self.door.engine.fleet();
         let free = fleet.seat().is_none();
         let menu = self.table.iter().filter(|entry| entry.is_for(&identity.caller, free));

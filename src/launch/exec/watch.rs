@@ -16,8 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::ending;
 use super::super::env::Provenance;
+use super::super::fill::Fill;
 use super::super::pane_exec::{Args, MAX_OUTPUT};
-use super::super::plan::Plan;
+use super::super::plan::Prepared;
+use super::super::policy::variable;
 use super::super::turn_dir::{Ended, ExitRecord, Started, TurnDir, TurnDirError};
 use super::Desk;
 use super::finish::{Standing, of_record, of_vanished, standing};
@@ -147,8 +149,12 @@ impl Watch {
             turn: Some((turn.id.to_string(), turn.sender.to_string())),
             worker: self.worker.name.to_string(),
             state: self.desk.options.turns.parent().unwrap_or(Path::new("")).display().to_string(),
+            token: None,
         };
-        let plan = Plan::of(&self.worker.profile, &provenance, &self.desk.options.executables);
+        let policy = &self.desk.options.policy;
+        let fill = Fill::default().with("name", self.worker.name.as_str()).with("role", self.worker.role.as_str());
+        let fill = policy.fill(fill, &self.worker.profile, variable);
+        let plan = fill.and_then(|fill| Prepared::of(&self.worker.profile, &provenance, policy, &fill));
         let plan = plan.map_err(|error| Obstacle::Final(error.to_string()))?;
         let prepared = self.with_dir(move |dir| dir.create().and_then(|()| dir.write_prompt(prompt.as_bytes()))).await;
         prepared.map_err(|error| Obstacle::Passing(error.to_string()))?;
@@ -166,7 +172,7 @@ impl Watch {
         self.judge(status).await.map_err(Obstacle::Passing)
     }
 
-    fn spawn(&self, plan: Plan) -> std::io::Result<Child> {
+    fn spawn(&self, plan: Prepared) -> std::io::Result<Child> {
         let args = Args {
             dir: self.dir.path().into(),
             cwd: plan.cwd,

@@ -1,20 +1,47 @@
 //! The directory of one session, `<state>/sessions/<worker>-<number>/`: the claim and the exit record of its pane-exec,
-//! as a turn's directory has them, and a note of each turn whose text may have been typed.
+//! as a turn's directory has them, what is known of the session besides, and a note of each turn whose text may have
+//! been typed.
 //!
 //! The note is made before the first key and can be made only once: that is what keeps a text from being typed twice.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::fleet::ids::TurnId;
+use crate::launch::guard::Found;
 use crate::launch::turn_dir::{Claim, Ended, ExitRecord, Started, TurnDir, TurnDirError};
 use crate::process::ProcessId;
+
+/// The file with what is known of a session.
+const FACTS: &str = "facts.json";
 
 /// The directory of one session.
 #[derive(Clone, Debug)]
 pub(super) struct SessionDir {
     dir: TurnDir,
+}
+
+/// What was settled when the session was started, and what its program has told since. It outlives the daemon.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(super) struct Facts {
+    /// The directory in which it works.
+    pub cwd: PathBuf,
+    /// The UUID of the session.
+    #[serde(default)]
+    pub id: String,
+    /// By what its hooks are known besides their process.
+    #[serde(default)]
+    pub token: String,
+    /// What stood at the guarded places at the start.
+    #[serde(default)]
+    pub found: Found,
+    /// Where its program writes down what it does.
+    #[serde(default)]
+    pub transcript: Option<PathBuf>,
 }
 
 /// How a session stands.
@@ -52,6 +79,24 @@ impl SessionDir {
 
     pub(super) fn create(&self) -> Result<(), TurnDirError> {
         self.dir.create()
+    }
+
+    /// Returns its private folder.
+    pub(super) fn home(&self) -> PathBuf {
+        self.path().join("home")
+    }
+
+    /// Returns what is known of it; of a session of an older version nothing.
+    pub(super) fn facts(&self) -> Option<Facts> {
+        serde_json::from_slice(&fs::read(self.path().join(FACTS)).ok()?).ok()
+    }
+
+    /// Writes down what is known of it.
+    pub(super) fn write_facts(&self, facts: &Facts) -> io::Result<()> {
+        let (new, path) = (self.path().join("facts.new"), self.path().join(FACTS));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        file.write_all(&serde_json::to_vec(facts)?)?;
+        fs::rename(new, path)
     }
 
     /// Tells how the session stands.

@@ -13,12 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::ended::gone;
 use super::super::ending;
-use super::Desk;
-use super::files::{SessionDir, Standing, said};
+use super::files::{Facts, SessionDir, Standing, said};
 use super::look::Look;
 use super::sessions::{Placed, dir_of};
 use super::work::Doing;
+use super::{Desk, Reply};
 use crate::engine::panes::{Pane, PaneError, Screen};
+use crate::engine::ports::Report;
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
 use crate::fleet::turn::Turn;
@@ -28,19 +29,22 @@ use crate::process::ProcessId;
 
 /// How often something in the way of the next text is looked at again.
 const BARRED: Duration = Duration::from_secs(1);
+/// How often the guarded settings are looked at while there is something to look at.
+const SETTINGS: Duration = Duration::from_secs(1);
 /// How soon after a change the screen is looked at; a screen that never rests is not looked at more often.
 const SETTLE: Duration = Duration::from_millis(50);
 /// How long to wait before what cannot be read or reached now is tried again.
 const REST: Duration = Duration::from_secs(1);
 
 /// What a keeper is told.
-#[derive(Debug)]
 pub(super) enum Order {
     /// This turn, and before it the reply to that one, a note, if there is one.
     Hand(Arc<Turn>, Option<TurnId>),
     Interrupt(TurnId),
     Replied(TurnId),
     Forget(TurnId),
+    Report(Report, Reply),
+    Listed,
 }
 
 /// How a keeper is told things, and tells where its session is.
@@ -57,11 +61,20 @@ pub(super) struct Keeper {
     pub(super) worker: Arc<Worker>,
     pub(super) dir: SessionDir,
     pub(super) stop: CancellationToken,
-    orders: UnboundedReceiver<Order>,
+    pub(super) orders: UnboundedReceiver<Order>,
     look: Arc<Notify>,
     placing: mpsc::Sender<Placed>,
     pane: Option<Pane>,
     pub(super) doing: Doing,
+    pub(super) facts: Facts,
+    /// Whether the program has listed the fleet's tools.
+    pub(super) listed: bool,
+    /// The text of the last reply, by which one that is told again is known.
+    pub(super) last_reply: Option<Arc<str>>,
+    /// When the guarded settings were last looked at.
+    pub(super) settings_seen: Option<Instant>,
+    /// Whether it was told that this session must end: then nothing is typed any more.
+    pub(super) is_broken: bool,
     /// What was reported to be in the way of the next text.
     pub(super) barred: Option<String>,
     /// When the pane is looked at next without being told to.
@@ -74,11 +87,28 @@ impl Keeper {
         let Told { orders, stop, look, placing } = told;
         // What the fleet was told of an adopted session is not known: the first look is reported in any case.
         let barred = (worker.state != WorkerState::Starting).then(String::new);
-        Self { desk, worker, dir, stop, orders, look, placing, pane: None, doing: Doing::Idle, barred, next: None }
+        Self {
+            desk,
+            worker,
+            dir,
+            stop,
+            orders,
+            look,
+            placing,
+            pane: None,
+            doing: Doing::Idle,
+            facts: Facts::default(),
+            listed: false,
+            last_reply: None,
+            settings_seen: None,
+            is_broken: false,
+            barred,
+            next: None,
+        }
     }
 
     pub(super) fn typing(&self) -> Typing {
-        self.worker.profile.typing.as_deref().cloned().unwrap_or_default()
+        self.worker.profile.typing()
     }
 
     /// Keeps the session to its end and reports it.
@@ -119,6 +149,14 @@ impl Keeper {
 
     /// Looks at the pane and does what follows.
     async fn look_around(&mut self) {
+        if self.plan().is_some_and(|plan| plan.guard.is_some())
+            && (self.is_before_paste() || self.settings_seen.is_none_or(|at| at.elapsed() >= SETTINGS))
+        {
+            self.look_at_settings().await;
+        }
+        if self.is_broken {
+            return self.give_back().await;
+        }
         match self.screen().await {
             Ok(screen) => {
                 let look = Look::of(&screen, &self.typing());
@@ -207,6 +245,7 @@ impl Keeper {
             tracing::warn!(worker = %self.worker.name, pid = root.pid, "a session's pane-exec was killed, and not by fleetd");
             drop(tokio::task::spawn_blocking(move || ending::kill(root)).await);
         }
+        self.tell_traces().await;
         self.clear_away().await;
         let why = said(record.as_deref());
         self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why }).await;

@@ -69,7 +69,7 @@ impl Sessions {
         }
     }
 
-    pub(super) async fn run(mut self, mut orders: UnboundedReceiver<WorkEffect>) {
+    pub(super) async fn run(mut self, mut told: UnboundedReceiver<super::Told>) {
         let sweep = tokio::time::sleep(SWEEP);
         tokio::pin!(sweep);
         let mut is_swept = false;
@@ -81,8 +81,14 @@ impl Sessions {
                     let kept = self.kept.iter().map(|(name, kept)| dir_name(name, kept.session)).collect();
                     self.chores.spawn(sweep::leftovers(self.desk.clone(), kept));
                 }
-                order = orders.recv() => match order {
-                    Some(order) => self.carry_out(order).await,
+                told = told.recv() => match told {
+                    Some(super::Told::Order(order)) => self.carry_out(order).await,
+                    Some(super::Told::Report(worker, report, reply)) => self.give(&worker, Order::Report(report, reply)),
+                    Some(super::Told::Listed(worker)) => {
+                        if let Some(kept) = self.kept.get(&worker) {
+                            let _ = kept.orders.send(Order::Listed);
+                        }
+                    }
                     None => return,
                 },
                 heard = seen.recv() => match heard {

@@ -1,14 +1,11 @@
 //! How a session comes up: started in a pane if nobody has, adopted if somebody has, and ready once it shows an empty
 //! composer. What does not come up is ended whole, and its screen is told.
 
-use std::path::{Path, absolute};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::super::env::Provenance;
 use super::super::pane_exec::{Args, MAX_OUTPUT};
-use super::super::plan::Plan;
 use super::files::{SessionDir, Standing};
 use super::keeper::Keeper;
 use super::look::Look;
@@ -41,6 +38,7 @@ impl Keeper {
         loop {
             match self.dir.standing() {
                 Ok(Standing::Running(root)) => {
+                    self.recall();
                     self.tell_began(root).await;
                     if self.worker.state == WorkerState::Starting && !self.until_ready(root, until).await {
                         return None;
@@ -84,16 +82,9 @@ impl Keeper {
 
     /// Starts the session's pane-exec in a pane and waits until it has claimed the session.
     async fn start(&mut self) -> Result<(), Obstacle> {
-        let provenance = Provenance {
-            turn: None,
-            worker: self.worker.name.to_string(),
-            state: self.desk.options.sessions.parent().unwrap_or(Path::new("")).display().to_string(),
-        };
-        let plan = Plan::of(&self.worker.profile, &provenance, &self.desk.options.executables);
-        let plan = plan.map_err(|error| Obstacle::Final(error.to_string()))?;
         self.dir.on_disk(SessionDir::create).await.map_err(|error| Obstacle::Passing(error.to_string()))?;
-        let cwd = plan.cwd.unwrap_or_else(|| Path::new(".").into());
-        let cwd = absolute(&cwd).map_err(|error| Obstacle::Final(format!("{}: {error}", cwd.display())))?;
+        let plan = self.prepare_place().await.map_err(Obstacle::Final)?;
+        let cwd = self.facts.cwd.clone();
         let args = Args {
             dir: self.dir.path().into(),
             cwd: None,
@@ -146,18 +137,28 @@ impl Keeper {
                 Ok(screen) => {
                     let look = Look::of(&screen, &typing);
                     last = screen;
-                    if look.is_idle() {
+                    let wants_tools = self.plan().is_some_and(|plan| plan.lists_tools) && !self.listed;
+                    if look.is_idle() && !wants_tools {
                         self.desk.tell(Sighting::Up { worker: self.worker.name.clone() }).await;
                         return true;
                     }
-                    look.obstacle().unwrap_or_else(|| "it is still busy".into())
+                    match look.obstacle() {
+                        Some(why) => why,
+                        None if look.busy => "it is still busy".into(),
+                        None => "it has not listed the fleet's tools".into(),
+                    }
                 }
                 Err(why) => why,
             };
             if Instant::now() >= until {
                 break format!("not ready within {}: {said}", typing.ready_timeout);
             }
-            tokio::time::sleep(LOOK_READY).await;
+            // Its reports are answered meanwhile: it may wait for that before it comes up.
+            match tokio::time::timeout(LOOK_READY, self.orders.recv()).await {
+                Ok(Some(order)) => self.take(order).await,
+                Ok(None) => return false,
+                Err(_) => {}
+            }
         };
         super::super::ending::end(root).await;
         self.not_up(&why, Some(&last)).await;

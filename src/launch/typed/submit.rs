@@ -16,6 +16,8 @@ const OWN_WORK_ENDS: Duration = Duration::from_secs(2);
 const TO_BE_SEEN: Duration = Duration::from_secs(10);
 /// How long the proof may take after Enter before Enter is pressed again.
 const TO_BE_PROVEN: Duration = Duration::from_secs(1);
+/// How long an agent's own proof is waited for once the text has left its composer.
+const TO_BE_REPORTED: Duration = Duration::from_secs(3);
 /// How often Enter is pressed at most.
 const ENTERS: u32 = 3;
 /// How soon it is looked again while something is expected.
@@ -62,6 +64,8 @@ pub(super) struct Submission {
     /// What shows above the composer that the text was taken.
     mark: Option<String>,
     phase: Phase,
+    /// Whether the agent itself shows that it took the text: then the screen alone is believed only after a while.
+    shows: bool,
     /// Since when nothing is in the way of the present phase.
     since: Option<Duration>,
 }
@@ -70,7 +74,7 @@ impl Submission {
     /// Begins with nothing typed. `mark` stands in the text and in no other: it is seen above the composer once the
     /// agent took it.
     pub(super) fn new(text: &str, mark: Option<String>) -> Submission {
-        Submission { tail: tail_of(text), mark, phase: Phase::Before, since: None }
+        Submission { tail: tail_of(text), mark, phase: Phase::Before, shows: false, since: None }
     }
 
     /// Goes on with a text that an earlier daemon may have typed: it is not typed again, whatever is seen.
@@ -81,6 +85,16 @@ impl Submission {
     /// Returns whether the text stands in the composer, so that Enter is what comes next.
     pub(super) fn wants_enter(&self, look: &Look, typing: &Typing) -> bool {
         self.phase != Phase::Before && look.dialog.is_none() && look.holds(&self.tail, typing)
+    }
+
+    /// Waits for the agent's own proof, if it has one.
+    pub(super) fn proven_by_itself(self, shows: bool) -> Submission {
+        Submission { shows, ..self }
+    }
+
+    /// Returns whether nothing was typed.
+    pub(super) fn is_before(&self) -> bool {
+        self.phase == Phase::Before
     }
 
     /// Says what is to be done, by what the screen shows now. `proof`: the agent itself has shown that it has the text.
@@ -146,10 +160,14 @@ impl Submission {
             return Act::Look(SOON * 8);
         }
         let stands = look.holds(&self.tail, typing);
-        if !stands && (look.busy || look.composer.is_some()) {
-            return Act::End(End::Taken);
-        }
         let waited = self.waited(now);
+        if !stands && (look.busy || look.composer.is_some()) {
+            // Its report comes within a moment; where it was lost, the screen has to do.
+            return match self.shows && waited < TO_BE_REPORTED {
+                true => Act::Look(SOON),
+                false => Act::End(End::Taken),
+            };
+        }
         match stands {
             true if waited < TO_BE_PROVEN => Act::Look(SOON),
             // The last one is given longer: nothing comes after it.

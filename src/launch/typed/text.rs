@@ -42,6 +42,32 @@ pub(super) fn noted(typed: &str, note: &str, most: usize) -> String {
     format!("{first}\n{NOTE}\n{}{more}\n{END_OF_NOTE}\n{rest}", note.join("\n"))
 }
 
+/// How what an agent took is like what was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Same {
+    /// It is that.
+    Whole,
+    /// That and more.
+    Within,
+    /// Only a part of it, or something else in between.
+    Part,
+    /// Nothing of it.
+    Other,
+}
+
+/// Compares what was typed for a turn with what the agent says it took. Blanks do not count: agents trim them and break
+/// lines.
+pub(super) fn compare(typed: &str, turn: TurnId, taken: &str) -> Same {
+    let dense = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
+    let (typed, taken) = (dense(typed), dense(taken));
+    match () {
+        () if typed == taken => Same::Whole,
+        () if taken.contains(&typed) => Same::Within,
+        () if taken.contains(&dense(&mark(turn))) => Same::Part,
+        () => Same::Other,
+    }
+}
+
 /// A line that looks like one of ours is not: nobody may speak in fleetd's name inside a text.
 fn marked(line: &str) -> String {
     let start = line.trim_start().to_lowercase();
@@ -105,6 +131,16 @@ mod tests {
         assert_eq!(lines[5..], ["go on", "[end of fleet turn t12]"]);
         let long = noted("[x]\nbody", &"ö".repeat(100), 9);
         assert!(long.contains("öööö\n(the rest"), "{long}");
+    }
+
+    #[test]
+    fn what_was_taken_is_compared_with_what_was_typed() {
+        let text = typed(TURN, "leader", "do\tthis");
+        let taken = |taken: &str| compare(&text, TURN, taken);
+        assert_eq!(taken("[fleet turn t12 from leader]\ndo    this\n[end of fleet turn t12]"), Same::Whole);
+        assert_eq!(taken(&format!("my draft {text}")), Same::Within);
+        assert_eq!(taken("[fleet turn t12 from leader] do"), Same::Part);
+        assert_eq!(taken("[fleet turn t1 from leader] do"), Same::Other);
     }
 
     #[test]

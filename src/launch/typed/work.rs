@@ -10,12 +10,14 @@ use tokio::time::Instant;
 
 use super::keeper::{Keeper, Order};
 use super::look::{Look, tail_of};
+use super::settle::Told;
 use super::submit::{Act, End, OWN_WORK, Submission};
 use super::text;
 use crate::engine::panes::{Key, PaneError, Screen};
 use crate::fleet::envelope::Finish;
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
+use crate::fleet::plan::Plan;
 use crate::fleet::turn::{Outcome, Turn, TurnState};
 
 /// How long the screen rests after the worker's own reply before the turn is over.
@@ -24,6 +26,8 @@ const REST_AFTER_REPLY: Duration = Duration::from_millis(200);
 const LOOK_AT_WORK: Duration = Duration::from_millis(500);
 /// How often an agent that was told to stop is looked at.
 const LOOK_AT_STOP: Duration = Duration::from_millis(200);
+/// How long after an interrupt the next key is pressed.
+const REST_AFTER_INTERRUPT: Duration = Duration::from_millis(500);
 /// How long an agent that goes on working has until it is told again.
 const TELL_AGAIN: Duration = Duration::from_secs(2);
 
@@ -44,22 +48,40 @@ pub(super) struct Stopping {
     told: Instant,
     /// The end of a text of ours that may still stand in its composer.
     tail: Option<String>,
+    /// Whether its composer was emptied: a second time the same keys may mean something else.
+    is_cleared: bool,
+}
+
+impl Stopping {
+    pub(super) fn new(tail: Option<String>) -> Stopping {
+        Stopping { told: Instant::now(), tail, is_cleared: false }
+    }
 }
 
 pub(super) struct Submitting {
-    turn: Arc<Turn>,
-    text: String,
+    pub(super) turn: Arc<Turn>,
+    /// The text as it is typed.
+    pub(super) text: String,
     submission: Submission,
     began: Instant,
-    proof: bool,
+    /// Whether its program has shown that it took the text.
+    pub(super) proof: bool,
+    /// Whether its program took only a part of it.
+    pub(super) is_cut: bool,
+    /// The end of the turn, if it was told by now.
+    pub(super) told: Option<Told>,
 }
 
 pub(super) struct Working {
-    turn: TurnId,
+    pub(super) turn: TurnId,
+    /// The text as it was typed.
+    pub(super) text: String,
     /// What the screen showed last, and since when.
-    last: Option<Screen>,
-    since: Instant,
+    pub(super) last: Option<Screen>,
+    pub(super) since: Instant,
     replied: bool,
+    /// The end of the turn, once its program has told it.
+    pub(super) told: Option<Told>,
 }
 
 impl Keeper {
@@ -75,6 +97,12 @@ impl Keeper {
             },
             // Nothing on the screen changes by that.
             Order::Forget(turn) => return self.forget(turn).await,
+            Order::Report(report, reply) => {
+                let answer = self.hear(report).await;
+                // Who reported may have given up waiting.
+                let _ = reply.send(answer);
+            }
+            Order::Listed => self.listed = true,
         }
         self.soon(Duration::ZERO);
     }
@@ -103,7 +131,8 @@ impl Keeper {
         }
         if turn.at(TurnState::Submitted).is_some() {
             // It was shown before a restart that the agent has it.
-            return self.work(turn.id, false).await;
+            let text = self.prepare(&turn).await.map(|(text, _)| text).unwrap_or_default();
+            return self.work(turn.id, text, None, false).await;
         }
         let prepared = self.prepare(&turn).await;
         let prepared = match (prepared, note) {
@@ -118,8 +147,31 @@ impl Keeper {
             true => Submission::resumed(&text, text::mark(turn.id)),
             false => Submission::new(&text, Some(text::mark(turn.id))),
         };
-        self.doing =
-            Doing::Submitting(Box::new(Submitting { turn, text, submission, began: Instant::now(), proof: false }));
+        let submission = submission.proven_by_itself(self.plan().is_some_and(Plan::shows_taken));
+        self.doing = Doing::Submitting(Box::new(Submitting {
+            turn,
+            text,
+            submission,
+            began: Instant::now(),
+            proof: false,
+            is_cut: false,
+            told: None,
+        }));
+    }
+
+    /// Returns whether a text is at hand of which nothing was typed.
+    pub(super) fn is_before_paste(&self) -> bool {
+        matches!(&self.doing, Doing::Submitting(submitting) if submitting.submission.is_before())
+    }
+
+    /// Gives a text back of which nothing was typed, and nothing will be.
+    pub(super) async fn give_back(&mut self) {
+        if let Doing::Submitting(submitting) = &self.doing
+            && submitting.submission.is_before()
+        {
+            let turn = submitting.turn.clone();
+            self.hold(&turn, "the worker is being stopped".into()).await;
+        }
     }
 
     /// Returns the text of a turn as it is typed, and whether it may have been typed before.
@@ -150,7 +202,7 @@ impl Keeper {
     }
 
     fn cwd(&self) -> std::path::PathBuf {
-        self.worker.profile.cwd.clone().unwrap_or_else(|| ".".into())
+        self.facts.cwd.clone()
     }
 
     /// Writes a text that is too long to be typed into the worker's directory, where git does not see it.
@@ -179,12 +231,14 @@ impl Keeper {
     /// Does what the screen asks for.
     pub(super) async fn step(&mut self, screen: &Screen, look: &Look) {
         let typing = self.typing();
+        let shows_ends = self.plan().is_some_and(Plan::shows_ends);
         match &mut self.doing {
             Doing::Idle => {
                 let why = look.obstacle().or(look.busy.then(|| OWN_WORK.to_owned()));
                 self.bar(why.map(|why| Sighting::Blocked { worker: self.worker.name.clone(), why })).await;
             }
             Doing::Submitting(_) => self.submit(screen, look).await,
+            Doing::Working(_) if shows_ends => self.watch_told(screen, look).await,
             Doing::Working(_) => self.watch(screen, look).await,
             Doing::Stopping(stopping) => {
                 let again = stopping.told.elapsed() >= TELL_AGAIN && look.busy;
@@ -196,7 +250,11 @@ impl Keeper {
                     self.soon(Duration::ZERO);
                     return self.desk.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
                 }
-                if again {
+                // Not at once: right after an interrupt a key may be read together with it.
+                if is_ours && !look.busy && !stopping.is_cleared && stopping.told.elapsed() >= REST_AFTER_INTERRUPT {
+                    stopping.is_cleared = true;
+                    self.press_keys(&typing.clear).await;
+                } else if again {
                     stopping.told = Instant::now();
                     self.press_interrupt().await;
                 }
@@ -208,6 +266,9 @@ impl Keeper {
     async fn submit(&mut self, screen: &Screen, look: &Look) {
         let typing = self.typing();
         let Doing::Submitting(submitting) = &mut self.doing else { return };
+        if submitting.is_cut {
+            return self.end_cut().await;
+        }
         if self.desk.is_paused() && submitting.submission.wants_enter(look, &typing) {
             return self.soon(LOOK_AT_STOP);
         }
@@ -238,8 +299,11 @@ impl Keeper {
             Act::End(End::Taken) => {
                 self.bar(None).await;
                 self.tell_taken(turn.id).await;
-                let replied = matches!(&self.doing, Doing::Submitting(submitting) if submitting.proof);
-                self.work(turn.id, replied).await;
+                let (told, proof) = match &mut self.doing {
+                    Doing::Submitting(submitting) => (submitting.told.take(), submitting.proof),
+                    _ => (None, false),
+                };
+                self.work(turn.id, text, told, proof).await;
             }
             Act::End(End::Held(why)) => self.hold(&turn, why).await,
             Act::End(End::Unknown(why)) => {
@@ -247,7 +311,7 @@ impl Keeper {
                     Outcome::Unknown,
                     format!("it is not known whether the worker took the text: {why}"),
                 );
-                self.doing = Doing::Stopping(Stopping { told: Instant::now(), tail: Some(tail_of(&text)) });
+                self.doing = Doing::Stopping(Stopping::new(Some(tail_of(&text))));
                 self.finished(turn.id, finish, false).await;
                 self.soon(LOOK_AT_STOP);
             }
@@ -277,6 +341,18 @@ impl Keeper {
         }
     }
 
+    /// The agent took another text than was typed: what it does with that is nobody's order.
+    async fn end_cut(&mut self) {
+        let Doing::Submitting(submitting) = &self.doing else { return };
+        let (turn, tail) = (submitting.turn.id, tail_of(&submitting.text));
+        self.tell_taken(turn).await;
+        self.press_interrupt().await;
+        self.doing = Doing::Stopping(Stopping::new(Some(tail)));
+        let why = "its agent took another text than was typed, and was interrupted";
+        self.finished(turn, Finish::without_reply(Outcome::Failed, why), false).await;
+        self.soon(LOOK_AT_STOP);
+    }
+
     /// Nothing of the turn was typed: it goes back.
     async fn hold(&mut self, turn: &Turn, why: String) {
         self.doing = Doing::Idle;
@@ -286,8 +362,8 @@ impl Keeper {
         self.soon(Duration::from_secs(1));
     }
 
-    async fn work(&mut self, turn: TurnId, replied: bool) {
-        self.doing = Doing::Working(Working { turn, last: None, since: Instant::now(), replied });
+    async fn work(&mut self, turn: TurnId, text: String, told: Option<Told>, replied: bool) {
+        self.doing = Doing::Working(Working { turn, text, last: None, since: Instant::now(), replied, told });
         self.soon(Duration::ZERO);
     }
 
@@ -300,10 +376,8 @@ impl Keeper {
         }
         let (turn, rested, replied) = (working.turn, working.since.elapsed(), working.replied);
         let wanted = if replied { quiet.min(REST_AFTER_REPLY) } else { quiet };
-        let dialog = look.dialog.clone().map(|line| format!("a dialog is open: {line}"));
-        let open = dialog.is_some();
-        self.bar(dialog.map(|why| Sighting::Blocked { worker: self.worker.name.clone(), why })).await;
-        if open || look.busy || look.composer.is_none() {
+        self.bar_by_dialog(look).await;
+        if look.dialog.is_some() || look.busy || look.composer.is_none() {
             return self.soon(LOOK_AT_WORK);
         }
         if rested < wanted {
@@ -321,6 +395,12 @@ impl Keeper {
         self.soon(Duration::ZERO);
     }
 
+    /// Reports a dialog that is open, or that none is.
+    pub(super) async fn bar_by_dialog(&mut self, look: &Look) {
+        let why = look.dialog.as_ref().map(|line| format!("a dialog is open: {line}"));
+        self.bar(why.map(|why| Sighting::Blocked { worker: self.worker.name.clone(), why })).await;
+    }
+
     /// Makes the agent stop a turn that is over for the fleet.
     async fn interrupt(&mut self, turn: TurnId) {
         let was_typed = match &self.doing {
@@ -329,25 +409,49 @@ impl Keeper {
         };
         let tail = match &self.doing {
             Doing::Submitting(submitting) => Some(tail_of(&submitting.text)),
+            // An agent that is stopped before its first word may give the text back.
+            Doing::Working(working) if !working.text.is_empty() => Some(tail_of(&working.text)),
             _ => None,
         };
         if was_typed {
             self.press_interrupt().await;
         }
-        self.doing = Doing::Stopping(Stopping { told: Instant::now(), tail });
+        self.doing = Doing::Stopping(Stopping::new(tail));
     }
 
     async fn press_interrupt(&mut self) {
-        let keys: Vec<Key> = self.typing().interrupt.iter().filter_map(|name| Key::parse(name).ok()).collect();
         let Ok(screen) = self.screen().await else { return };
         // An agent that is idle already has nothing to stop, and a key would mean something else to it.
         let look = Look::of(&screen, &self.typing());
-        if let Some(pane) = self.pane()
-            && !look.is_idle()
-            && look.dialog.is_none()
+        if !look.is_idle() && look.dialog.is_none() {
+            self.press_keys(&self.typing().interrupt).await;
+        }
+    }
+
+    async fn press_keys(&mut self, names: &[String]) {
+        let keys: Vec<Key> = names.iter().filter_map(|name| Key::parse(name).ok()).collect();
+        if !keys.is_empty()
+            && let Some(pane) = self.pane()
             && let Err(error) = self.desk.host().press(pane, keys).await
         {
             tracing::info!(worker = %self.worker.name, %error, "a worker could not be told to stop its turn");
+        }
+    }
+
+    /// Before the end of a session is told: the turn that it was at may have ended well, and is written down.
+    pub(super) async fn tell_traces(&mut self) {
+        let Doing::Working(working) = &self.doing else { return };
+        let turn = working.turn;
+        if let Some(record) = self.record(turn).await.filter(|record| record.complete && record.end.is_none()) {
+            let finish = Finish {
+                why: None,
+                text: record.text.unwrap_or_default().into(),
+                usage: record.usage,
+                model: record.model,
+                proof: Some("transcript".into()),
+                ..Finish::without_reply(Outcome::Replied, "")
+            };
+            self.finished(turn, finish, false).await;
         }
     }
 
@@ -355,7 +459,7 @@ impl Keeper {
         self.desk.tell(Sighting::Taken { worker: self.worker.name.clone(), turn, process: None }).await;
     }
 
-    async fn finished(&self, turn: TurnId, finish: Finish, idle: bool) {
+    pub(super) async fn finished(&self, turn: TurnId, finish: Finish, idle: bool) {
         let worker = self.worker.name.clone();
         self.desk.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
     }

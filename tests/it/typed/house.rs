@@ -66,7 +66,8 @@ impl House {
         let (typed, task) = Typed::new(Options {
             sessions: self.place.path().join("sessions"),
             program: env!("CARGO_BIN_EXE_fleetd").into(),
-            executables: Vec::new(),
+            policy: Arc::default(),
+            url: "http://127.0.0.1:1".into(),
             host,
             leader: Some(self.typing.clone()),
             journal: self.prompts.clone(),

@@ -1,0 +1,103 @@
+//! What is brought from a worker's directory into its private folder: a file, a directory, entries of a JSON table.
+//! Nothing from outside of the directory, whatever its links say; what is not there is not brought.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::{HomeError, directory, imports, to_text, write};
+use crate::fleet::plan::Bring;
+
+/// How large a file is that is brought, at most.
+const MOST: u64 = 4 * 1024 * 1024;
+
+/// Brings one thing.
+pub(super) fn bring(what: &Bring, cwd: &Path, home: &Path) -> Result<(), HomeError> {
+    let Some(from) = inside(cwd, &cwd.join(&what.from)) else { return Ok(()) };
+    let to = home.join(&what.to);
+    match &what.table {
+        Some(table) => merge(&from, &to, table, what.only.as_deref()),
+        None if from.is_dir() => copy_dir(&from, &to, cwd, what.only.as_deref()),
+        None if what.imports => write(&to, imports::written_out(&read(&from)?, &from, cwd).as_bytes()),
+        None => copy_file(&from, &to),
+    }
+}
+
+/// Returns the real path of something that is there and inside a directory.
+pub(super) fn inside(cwd: &Path, path: &Path) -> Option<PathBuf> {
+    let (cwd, path) = (cwd.canonicalize().ok()?, path.canonicalize().ok()?);
+    path.starts_with(&cwd).then_some(path)
+}
+
+fn read(path: &Path) -> Result<String, HomeError> {
+    let failed = |error| HomeError::Bring { path: path.into(), error };
+    let bytes = fs::metadata(path).map_err(failed)?.len();
+    if bytes > MOST {
+        return Err(HomeError::Shape { path: path.into(), why: format!("it has {bytes} bytes; {MOST} are the limit") });
+    }
+    fs::read_to_string(path).map_err(failed)
+}
+
+fn copy_file(from: &Path, to: &Path) -> Result<(), HomeError> {
+    to.parent().map(directory).transpose()?;
+    // A pipe would be waited for.
+    if from.is_file() {
+        fs::copy(from, to).map_err(|error| HomeError::Bring { path: from.into(), error })?;
+    }
+    Ok(())
+}
+
+fn copy_dir(from: &Path, to: &Path, cwd: &Path, only: Option<&[String]>) -> Result<(), HomeError> {
+    let failed = |error: io::Error| HomeError::Bring { path: from.into(), error };
+    directory(to)?;
+    for entry in fs::read_dir(from).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        if only.is_some_and(|only| !only.iter().any(|one| **one == *name)) {
+            continue;
+        }
+        match inside(cwd, &entry.path()) {
+            // A link to a directory may lead in a circle; a link to a file is a file.
+            Some(path) if path.is_dir() && entry.path().is_symlink() => {}
+            Some(path) if path.is_dir() => copy_dir(&path, &to.join(name), cwd, None)?,
+            Some(path) => copy_file(&path, &to.join(name))?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Adds entries of a table of one JSON file to the same table of another; lists of the same name are joined.
+fn merge(from: &Path, to: &Path, table: &str, only: Option<&[String]>) -> Result<(), HomeError> {
+    let shape = |path: &Path, why: String| HomeError::Shape { path: path.into(), why };
+    let parse = |path: &Path| -> Result<Value, HomeError> {
+        serde_json::from_str(&read(path)?).map_err(|error| shape(path, format!("it is no JSON: {error}")))
+    };
+    let theirs = parse(from)?;
+    let Some(entries) = table.split('.').try_fold(&theirs, |value, name| value.get(name)) else { return Ok(()) };
+    let Value::Object(entries) = entries else {
+        return Err(shape(from, format!("its '{table}' is no table")));
+    };
+    let mut ours = if to.exists() { parse(to)? } else { Value::Object(Map::new()) };
+    let into = table.split('.').try_fold(&mut ours, |value, name| match value {
+        Value::Object(map) => Some(map.entry(name).or_insert_with(|| Value::Object(Map::new()))),
+        _ => None,
+    });
+    let Some(Value::Object(into)) = into else {
+        return Err(shape(to, format!("its '{table}' is no table")));
+    };
+    for (name, value) in entries {
+        if only.is_some_and(|only| !only.contains(name)) {
+            continue;
+        }
+        match (into.get_mut(name), value) {
+            (Some(Value::Array(ours)), Value::Array(theirs)) => ours.extend(theirs.iter().cloned()),
+            // What fleetd put there is not replaced.
+            (Some(_), _) => {}
+            (None, value) => drop(into.insert(name.clone(), value.clone())),
+        }
+    }
+    write(to, to_text(&ours).as_bytes())
+}

@@ -1,0 +1,165 @@
+//! How a turn ends whose program shows that itself: by its report; else, where that was lost, by what it wrote down; and
+//! by its screen only where it was stopped by a person or neither says anything.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::keeper::Keeper;
+use super::look::{Look, tail_of};
+use super::text::mark;
+use super::transcript::{self, Record};
+use super::work::{Doing, Stopping};
+use crate::engine::panes::Screen;
+use crate::fleet::envelope::Finish;
+use crate::fleet::ids::TurnId;
+use crate::fleet::signs::Meaning;
+use crate::fleet::turn::Outcome;
+
+/// How long a screen that still looks busy keeps a turn whose end was reported.
+const BUSY: Duration = Duration::from_secs(2);
+/// How long what the program writes down may take to be complete after its report.
+const WRITTEN: Duration = Duration::from_millis(600);
+/// How soon it is looked again while one of these is waited for.
+const SOON: Duration = Duration::from_millis(40);
+/// How long an idle screen without a report and without a trace of the turn's end is waited for.
+const SILENT: Duration = Duration::from_secs(60);
+/// How often a working agent is looked at on hosts that do not tell of changes.
+const AT_WORK: Duration = Duration::from_millis(500);
+
+/// The end of a turn, as its program told it.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    meaning: Meaning,
+    text: Option<String>,
+    why: Option<String>,
+    at: Instant,
+}
+
+impl Told {
+    pub(super) fn new(meaning: Meaning, text: Option<String>, why: Option<String>) -> Told {
+        Told { meaning, text, why, at: Instant::now() }
+    }
+}
+
+impl Keeper {
+    /// Sees whether the turn at hand is over, for a program that shows it.
+    pub(super) async fn watch_told(&mut self, screen: &Screen, look: &Look) {
+        let quiet = self.typing().quiet.std();
+        let Doing::Working(working) = &mut self.doing else { return };
+        if working.last.as_ref() != Some(screen) {
+            (working.last, working.since) = (Some(screen.clone()), Instant::now());
+        }
+        let (turn, rested, told) = (working.turn, working.since.elapsed(), working.told.clone());
+        let at_rest = !look.busy && look.dialog.is_none() && look.composer.is_some();
+        match told {
+            Some(told) => {
+                let record = self.record(turn).await;
+                let waited = told.at.elapsed();
+                let is_written = record.as_ref().is_none_or(|record| record.complete) || waited >= WRITTEN;
+                if !is_written || !(at_rest || waited >= BUSY) {
+                    return self.soon(SOON);
+                }
+                let finish = self.finish_of(told, record, at_rest);
+                self.end_turn(turn, finish, at_rest).await;
+            }
+            None if !at_rest => {
+                self.bar_by_dialog(look).await;
+                self.soon(AT_WORK);
+            }
+            None if rested < quiet => self.soon((quiet - rested).min(AT_WORK)),
+            None => self.look_for_traces(turn, look, rested).await,
+        }
+    }
+
+    /// The screen is idle and no end was reported: the report was lost, or a person stopped the turn.
+    async fn look_for_traces(&mut self, turn: TurnId, look: &Look, rested: Duration) {
+        let typing = self.typing();
+        let Doing::Working(working) = &self.doing else { return };
+        let tail = tail_of(&working.text);
+        let record = self.record(turn).await.unwrap_or_default();
+        let told = match record.end {
+            Some(Meaning::Interrupted) => Told::new(Meaning::Interrupted, None, None),
+            Some(end) => Told::new(end, record.text.clone(), None),
+            None if record.complete => Told::new(Meaning::Replied, record.text.clone(), None),
+            None if look.holds(&tail, &typing) => {
+                // It gave the text back into its composer: it was stopped before its first word.
+                self.doing = Doing::Stopping(Stopping::new(Some(tail)));
+                let why = "it was interrupted in its pane before its first word";
+                return self.finished(turn, Finish::without_reply(Outcome::Failed, why), false).await;
+            }
+            None if rested >= SILENT => {
+                let why = "its screen is idle, and it did not tell how the turn ended";
+                let finish = Finish::without_reply(Outcome::Unknown, why);
+                return self.end_turn(turn, finish, true).await;
+            }
+            None => return self.soon(Duration::from_secs(1)),
+        };
+        let finish = Finish { proof: Some("transcript".into()), ..self.finish_of(told, Some(record), true) };
+        self.end_turn(turn, finish, true).await;
+    }
+
+    /// Returns what is written of a turn.
+    pub(super) async fn record(&self, turn: TurnId) -> Option<Record> {
+        let transcript = self.plan()?.transcript.clone()?;
+        let path = self.facts.transcript.clone()?;
+        match self.dir.on_disk(move |_| transcript::record(&path, &transcript, &mark(turn))).await {
+            Ok(record) => record,
+            Err(error) => {
+                tracing::debug!(worker = %self.worker.name, %error, "what a session wrote down cannot be read");
+                None
+            }
+        }
+    }
+
+    /// Returns the ending of a turn by what was told and what is written of it.
+    fn finish_of(&mut self, told: Told, record: Option<Record>, at_rest: bool) -> Finish {
+        let record_text = record.as_ref().filter(|record| record.complete).map(|record| record.text.clone());
+        let mut text = told.text.unwrap_or_default();
+        // An agent that said nothing may report its words of the turn before.
+        if self.last_reply.as_deref() == Some(text.as_str())
+            && let Some(written) = record_text
+        {
+            text = written.unwrap_or_default();
+        }
+        let record = record.unwrap_or_default();
+        let proof = if at_rest { "hook" } else { "hook_only" };
+        let (outcome, why) = match told.meaning {
+            Meaning::Replied => (Outcome::Replied, None),
+            Meaning::Interrupted => (Outcome::Failed, Some("it was interrupted in its pane".to_owned())),
+            _ => (Outcome::Failed, Some(why_of(told.why.as_deref(), &text))),
+        };
+        if outcome == Outcome::Replied {
+            self.last_reply = Some(text.as_str().into());
+        }
+        Finish {
+            outcome,
+            why,
+            text: if outcome == Outcome::Replied { text.into() } else { "".into() },
+            usage: record.usage,
+            model: record.model,
+            proof: Some(proof.into()),
+            ..Finish::without_reply(outcome, "")
+        }
+    }
+
+    async fn end_turn(&mut self, turn: TurnId, finish: Finish, idle: bool) {
+        self.doing = match idle {
+            true => Doing::Idle,
+            false => Doing::Stopping(Stopping::new(None)),
+        };
+        self.finished(turn, finish, idle).await;
+        self.soon(Duration::ZERO);
+    }
+}
+
+/// Says why a turn failed: the class of the failure, and what the agent showed of it.
+fn why_of(class: Option<&str>, text: &str) -> String {
+    let shown: String = text.lines().next().unwrap_or_default().chars().take(300).collect();
+    match (class, shown.as_str()) {
+        (Some(class), "") => class.to_owned(),
+        (Some(class), shown) => format!("{class}: {shown}"),
+        (None, "") => "its agent failed and did not say why".to_owned(),
+        (None, shown) => shown.to_owned(),
+    }
+}

@@ -1,0 +1,156 @@
+//! What a program wrote down of one turn: its last words, the model, what it took, and whether it is complete.
+//!
+//! Read after the program's own report, since it is written behind; and where a report was lost, it is the evidence.
+//! Which line means what, the plan says.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::fleet::envelope::Usage;
+use crate::fleet::plan::Transcript;
+use crate::fleet::signs::{self, Meaning};
+
+/// How much of the end of a transcript is read.
+const END: u64 = 32 * 1024 * 1024;
+
+/// What is written of one turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Record {
+    /// Its last words.
+    pub text: Option<String>,
+    /// The model that said them.
+    pub model: Option<String>,
+    /// What all its messages took.
+    pub usage: Option<Usage>,
+    /// How it ended, if it did not end well.
+    pub end: Option<Meaning>,
+    /// Whether everything is written.
+    pub complete: bool,
+}
+
+/// Reads what is written of the turn whose text holds this mark; nothing if it is not there.
+pub(super) fn record(path: &Path, transcript: &Transcript, mark: &str) -> io::Result<Option<Record>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
+    let mut bytes = Vec::new();
+    file.take(END).read_to_end(&mut bytes)?;
+    Ok(read(&String::from_utf8_lossy(&bytes), transcript, mark))
+}
+
+fn read(text: &str, transcript: &Transcript, mark: &str) -> Option<Record> {
+    let mut found: Option<Found> = None;
+    // The last line may be half-written; it is read when it is whole.
+    for line in text.lines() {
+        let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+        let Some(read) = signs::read(&transcript.signs, &line) else { continue };
+        if read.sign.is == Meaning::Taken {
+            let Some(text) = &read.text else { continue };
+            if text.contains(mark) {
+                found = Some(Found { id: read.id.clone(), ..Found::default() });
+            } else if let Some(found) = &mut found {
+                // What it says to itself inside of the turn has the turn's own name.
+                found.over |= read.id.is_none() || read.id != found.id;
+            }
+            continue;
+        }
+        let Some(found) = found.as_mut().filter(|found| !found.over) else { continue };
+        match read.sign.is {
+            Meaning::Said => {
+                found.record.text = read.text.clone().or(found.record.text.take());
+                found.record.model = read.model.clone().or(found.record.model.take());
+                if let (Some(id), Some(usage)) = (&read.id, read.usage) {
+                    found.usage.insert(id.clone(), usage);
+                }
+            }
+            Meaning::Complete => found.record.complete = true,
+            end if end.is_end() => {
+                found.record.end = Some(end);
+                found.record.text = read.text.clone().or(found.record.text.take());
+            }
+            _ => {}
+        }
+    }
+    found.map(|found| Record { usage: sum(found.usage.values()), ..found.record })
+}
+
+#[derive(Default)]
+struct Found {
+    record: Record,
+    id: Option<String>,
+    /// A message is told in several lines, each with the figures of all.
+    usage: BTreeMap<String, Usage>,
+    /// Another text was taken since.
+    over: bool,
+}
+
+fn sum<'a>(all: impl Iterator<Item = &'a Usage>) -> Option<Usage> {
+    all.copied().reduce(|a, b| Usage {
+        input: a.input + b.input,
+        output: a.output + b.output,
+        cache_read: a.cache_read + b.cache_read,
+        cache_write: a.cache_write + b.cache_write,
+        cost: match (a.cost, b.cost) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or_default() + b.unwrap_or_default()),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn transcript() -> Transcript {
+        let signs = json!([
+            {"is": "interrupted", "begins": {"user": "[stopped"}},
+            {"is": "taken", "any": ["user"], "text": "user", "id": "turn"},
+            {"is": "failed", "on": {"error": true}, "text": "said"},
+            {"is": "said", "any": ["said", "id"], "text": "said", "id": "id", "model": "by", "usage": {"input": "in", "output": "out"}},
+            {"is": "complete", "on": {"end": true}},
+        ]);
+        Transcript { path: "p".into(), signs: serde_json::from_value(signs).expect("they are signs") }
+    }
+
+    fn of(lines: &[Value], mark: &str) -> Option<Record> {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        read(&text, &transcript(), mark)
+    }
+
+    #[test]
+    fn a_turn_is_read_from_its_text_to_the_next_one() {
+        let lines = [
+            json!({"user": "[turn t1] work", "turn": "a"}),
+            json!({"said": "not yet", "id": "m1", "by": "big", "in": 5, "out": 1}),
+            json!({"id": "m1", "by": "big", "in": 5, "out": 1}),
+            json!({"user": "go on", "turn": "a"}),
+            json!({"said": "done", "id": "m2", "by": "big", "in": 7, "out": 2}),
+            json!({"end": true}),
+            json!({"user": "a person's words", "turn": "b"}),
+            json!({"said": "to the person", "id": "m3", "in": 100, "out": 100}),
+        ];
+        let record = of(&lines, "[turn t1]").expect("it is there");
+        assert_eq!((record.text.as_deref(), record.model.as_deref()), (Some("done"), Some("big")));
+        let usage = Usage { input: 12, output: 3, ..Usage::default() };
+        assert_eq!(record.usage, Some(usage), "a message is counted once, however many lines it has");
+        assert!(record.complete && record.end.is_none());
+        assert_eq!(of(&lines, "[turn t2]"), None);
+        let half = of(&lines[..2], "[turn t1]").expect("it is there");
+        assert!(!half.complete && half.text.as_deref() == Some("not yet"));
+    }
+
+    #[test]
+    fn an_interrupt_and_a_failure_are_seen() {
+        let begin = json!({"user": "[turn t1] work", "turn": "a"});
+        let stopped = of(&[begin.clone(), json!({"user": "[stopped by user]"})], "[turn t1]").expect("it is there");
+        assert_eq!(stopped.end, Some(Meaning::Interrupted));
+        let failed = of(&[begin, json!({"said": "error 500", "error": true})], "[turn t1]").expect("it is there");
+        assert_eq!((failed.end, failed.text.as_deref()), (Some(Meaning::Failed), Some("error 500")));
+    }
+}
