@@ -13,8 +13,8 @@ fleet.launcher("claude", {
     -- Its composer begins with a no-break space, and nothing else on its screen does.
     prompt = { "❯\u{A0}" },
     placeholder = { "Press up to edit queued messages", "Try \"" },
-    -- For some seconds after a paste or Ctrl-C these stand where it says whether it works.
-    busy = { "esc to interrupt", "paste again to expand", "Press Ctrl-C again to exit" },
+    -- For some seconds after a paste something else stands there; its hooks say more than its screen.
+    busy = { "esc to interrupt" },
     dialog = { "Enter to confirm", "Enter to select", "Esc to cancel", "❯ 1. " },
     pasted = { "[Pasted text #" },
     interrupt = { "esc" },

@@ -56,7 +56,8 @@ impl Keeper {
             Some(told) => {
                 let record = self.record(turn).await;
                 let waited = told.at.elapsed();
-                let is_written = record.as_ref().is_none_or(|record| record.complete) || waited >= WRITTEN;
+                let writes = self.plan().is_some_and(|plan| plan.transcript.is_some());
+                let is_written = !writes || record.as_ref().is_some_and(|record| record.complete) || waited >= WRITTEN;
                 if !is_written || !(at_rest || waited >= BUSY) {
                     return self.soon(SOON);
                 }
