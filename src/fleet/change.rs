@@ -30,6 +30,9 @@ impl Fleet {
                 WorkerState::Ready if worker.turn.is_none() => {
                     self.retire(cx, &worker.name, "no longer in the charter's plan");
                 }
+                WorkerState::Starting if !worker.life.ordered && !self.is_awaited(&worker) => {
+                    self.worker_gone(cx, &worker.name, "no longer in the charter's plan");
+                }
                 // A removed profile drains. Surplus by a lowered cap is decided again when the worker becomes free.
                 WorkerState::Busy if !self.is_planned(&worker) => {
                     let state = WorkerState::Draining;

@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use super::answer::Answer;
 use super::caller::Caller;
-use super::envelope::{Envelope, Finish};
+use super::envelope::Finish;
 use super::events::{Action, FleetEvent};
 use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId, WorkerName};
-use super::mail::{Message, Question};
-use super::pause::Pause;
 use super::record::Record;
 use super::refusal::Refusal;
-use super::run::{Run, RunEffect, RunInput};
-use super::seat::{Seat, Sitter};
+use super::run::{RunEffect, RunInput};
+use super::seat::Sitter;
 use super::team::{Address, Team};
 use super::time::{Span, Time};
 use super::turn::{Priority, Turn};
@@ -363,52 +362,4 @@ pub struct Step {
     pub effects: Vec<Effect>,
     /// To be told after that.
     pub answers: Vec<(Ticket, Result<Answer, Refusal>)>,
-}
-
-/// What a caller is told.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
-    /// The turn is stored (or was, under the same key).
-    Accepted(Arc<Turn>),
-    /// The turn ended; the envelope is at hand unless it ended earlier.
-    Settled(Arc<Turn>, Option<Arc<Envelope>>),
-    /// The turn is open: it asks something, or the wait is over.
-    Open(Arc<Turn>, Vec<Arc<Question>>),
-    /// The run is stored (or was, under the same key).
-    Started(Arc<Run>),
-    /// The run ended.
-    Ended(Arc<Run>),
-    /// The run is open: it asks something, or the wait is over.
-    RunOpen(Arc<Run>, Vec<Arc<Question>>),
-    /// What waits, oldest first; `more` says that the limit cut it.
-    Mail {
-        /// The messages.
-        messages: Vec<Arc<Message>>,
-        /// Whether there are more.
-        more: bool,
-    },
-    /// What was collected now, and ids that wait for nobody (collected before, or never there).
-    Acked {
-        /// Collected.
-        acked: Vec<MessageId>,
-        /// Nothing waits under these.
-        unknown: Vec<MessageId>,
-    },
-    /// The question was answered.
-    Answered(Arc<Question>),
-    /// The wait for an answer is over; asking the same again waits on.
-    Unanswered(Arc<Question>),
-    /// The worker as it is now.
-    Worker(Arc<Worker>),
-    /// The reply is kept for the end of this turn; `replaced` says that there was another one before.
-    Noted {
-        /// The turn.
-        turn: Arc<Turn>,
-        /// Whether there was another one before.
-        replaced: bool,
-    },
-    /// The seat as it is now.
-    Seat(Option<Arc<Seat>>),
-    /// Whether nothing is handed out, and since when.
-    Paused(Option<Pause>),
 }

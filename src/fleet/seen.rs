@@ -85,7 +85,8 @@ impl Fleet {
         if is_ours {
             self.setback(cx, &worker, &format!("it did not come up: {why}"));
         }
-        match worker.life.is_fresh() {
+        let stays = !self.is_surplus(&worker) || self.is_awaited(&worker);
+        match worker.life.is_fresh() && stays {
             true => self.begin_anew(cx, &worker, worker.life.note()),
             // Nobody asked for it by name, and why it failed is kept with its role: it holds no place.
             false if is_ours => self.worker_gone(cx, name, &format!("it did not come up: {why}")),

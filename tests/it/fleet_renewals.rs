@@ -191,3 +191,18 @@ fn a_worker_cannot_ask_inside_a_turn_of_fleetds_own() {
     let refusal = stage.told(ticket).expect("at once").expect_err("nobody answers");
     assert!(refusal.message.contains("fleetd's own"), "{refusal}");
 }
+
+#[test]
+fn a_fresh_session_that_fails_is_not_tried_for_a_role_that_is_gone() {
+    let mut stage = capped(1);
+    let turn = stage.send("s");
+    stage.replies(turn);
+    note(&mut stage, "a note");
+    stage.gone("s-1");
+    let mut without = (*stage.fleet.team().expect("there is one").clone()).clone();
+    without.generation = fleetd::fleet::team::Generation { number: 2, hash: "2".into() };
+    without.roles.remove(&"s".into());
+    stage.step(fleetd::fleet::input::Input::Team(without.into()));
+    stage.seen(Sighting::NotUp { worker: "s-1".into(), why: "no".into() });
+    assert_eq!((stage.worker("s-1"), stage.orders()), ("none", vec![]));
+}
