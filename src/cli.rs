@@ -18,6 +18,7 @@ mod init;
 mod interrupt;
 mod look;
 mod panes;
+mod pause;
 mod poll;
 mod reply;
 mod rules;
@@ -146,6 +147,11 @@ enum Command {
         #[command(subcommand)]
         command: seat::SeatCommand,
     },
+    /// Hand nothing to any worker from now on; what runs goes on
+    #[command(after_help = pause::PAUSE_HELP)]
+    Pause,
+    /// Hand out again what waits
+    Resume,
     /// Run the pane server of a state directory; the daemon starts one by itself
     #[command(hide = true)]
     Panes(panes::PanesArgs),
@@ -207,6 +213,8 @@ fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
         Command::Cancel(args) => cancel::run(terminal, args),
         Command::Run { command } => run::run(terminal, command),
         Command::Recipes => run::recipes(terminal),
+        Command::Pause => pause::pause(terminal),
+        Command::Resume => pause::resume(terminal),
         Command::Trace(args) => trace::run(terminal, args),
         Command::Spawn(args) => worker::spawn(terminal, args),
         Command::Stop(args) => worker::stop(terminal, args),

@@ -11,6 +11,7 @@ pub mod exec;
 pub mod fill;
 mod guard;
 mod home;
+mod memory;
 pub mod pane_exec;
 pub mod plan;
 pub mod policy;
@@ -49,7 +50,9 @@ impl Launchers for Both {
                 true => self.typed.carry_out(order),
                 false => self.exec.carry_out(order),
             },
-            WorkEffect::Nudge(..) => self.typed.carry_out(order),
+            WorkEffect::Nudge(..) | WorkEffect::Memory => self.typed.carry_out(order),
+            // What a process was given, it has.
+            WorkEffect::Pause(_) => self.typed.carry_out(order),
             WorkEffect::Forget(_) => {
                 self.typed.carry_out(order.clone());
                 self.exec.carry_out(order);

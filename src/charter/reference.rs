@@ -90,9 +90,11 @@ fn launchers(out: &mut String) {
     }
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 16] {
+fn classes() -> [(&'static str, &'static [Field]); 18] {
     [
         ("fleet.Typing", describe::TYPING),
+        ("fleet.ContextCap", describe::CONTEXT_CAP),
+        ("fleet.Restarts", describe::RESTARTS),
         ("fleet.WorkerSpec", describe::SPEC),
         ("fleet.Plan", describe::PLAN),
         ("fleet.Bring", describe::BRING),

@@ -10,13 +10,14 @@ use super::schema;
 use crate::engine::panes::Key;
 use crate::fleet::grants::{Grant, Grants};
 use crate::fleet::ids::{ProfileName, RecipeName, RoleName};
+use crate::fleet::life::{ContextCap, Restarts};
 use crate::fleet::refusal::nearest;
 use crate::fleet::team::{Address, Profile, RecipeSpec, Role};
 use crate::fleet::time::Span;
 use crate::fleet::typing::Typing;
 
 /// Fields that are planned; an author who read of them is told so.
-const LATER: &[&str] = &["context_cap", "copy", "setup", "schema", "budget"];
+const LATER: &[&str] = &["copy", "setup", "schema", "budget"];
 
 /// A wrong field with what is wrong about it; the field's name helps to find its line.
 #[derive(Debug)]
@@ -199,6 +200,8 @@ pub(super) fn profile(name: &str, value: &Value) -> Result<Declared, Wrong> {
         env,
         timeout: fields.span("timeout")?,
         idle_ttl: fields.span("idle_ttl")?,
+        context_cap: context_cap(&fields)?,
+        restarts: restarts(&fields)?,
         grants: grants(&fields)?,
         typing: fields.get("typing").map(|_| typing(&fields)).transpose()?,
         model: fields.text("model")?,
@@ -213,6 +216,29 @@ pub(super) fn profile(name: &str, value: &Value) -> Result<Declared, Wrong> {
         Some(other) => return fields.wrong("options", "a table", other),
     };
     Ok(Declared { profile, options, given: fields.map.keys().cloned().collect() })
+}
+
+/// Reads how full a session may become.
+fn context_cap(fields: &Fields) -> Result<Option<ContextCap>, Wrong> {
+    let Some(value) = fields.get("context_cap") else { return Ok(None) };
+    let inner = Fields::of(format!("{}: field 'context_cap'", fields.what), value, describe::CONTEXT_CAP)?;
+    let given = |name: &str| inner.get(name).map(|_| inner.count(name, 1, 0)).transpose();
+    let cap = ContextCap { turns: given("turns")?, tokens: given("tokens")?.map(u64::from) };
+    match cap {
+        ContextCap { turns: None, tokens: None } => {
+            fields.refuse("context_cap", "name what is counted, such as { turns = 40, tokens = 150000 }")
+        }
+        cap => Ok(Some(cap)),
+    }
+}
+
+/// Reads how often sessions may fail.
+fn restarts(fields: &Fields) -> Result<Option<Restarts>, Wrong> {
+    let Some(value) = fields.get("restarts") else { return Ok(None) };
+    let inner = Fields::of(format!("{}: field 'restarts'", fields.what), value, describe::RESTARTS)?;
+    let usual = Restarts::default();
+    let failures = inner.count("failures", 1, usual.failures)?;
+    Ok(Some(Restarts { failures, within: inner.span("within")?.unwrap_or(usual.within) }))
 }
 
 /// A profile as it was written: its launcher has not seen it yet.

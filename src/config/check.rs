@@ -12,7 +12,7 @@ use super::error::{ConfigError, Source, nearest};
 use super::raw::{Raw, RawEndpoint, RawLimits, RawNudge};
 use super::token::{Token, TokenError};
 use super::url::host_of;
-use super::{Auth, Endpoint, EndpointName, Host, Limits, Machine, Nudge, PaneHost, TokenAuth};
+use super::{Auth, Endpoint, EndpointName, Host, Limits, Machine, Nudge, OnRestart, PaneHost, TokenAuth};
 use crate::fleet::time::Span;
 use crate::fleet::typing::Typing;
 
@@ -27,6 +27,14 @@ pub(super) fn pane_host(source: Source<'_>, raw: &Raw) -> Result<PaneHost, Confi
             .refuse(&word.span(), format!("pane_host = \"{name}\" is not in this version"))
             .hint("write \"auto\", \"herdr\" or \"embedded\"")),
         Some((word, name)) => Err(one_of(source, word, "pane_host", name, &VALID)),
+    }
+}
+
+pub(super) fn on_restart(source: Source<'_>, raw: &Raw) -> Result<OnRestart, ConfigError> {
+    match raw.on_restart.as_ref().map(|word| (word, word.get_ref().as_str())) {
+        None | Some((_, "adopt")) => Ok(OnRestart::Adopt),
+        Some((_, "reap")) => Ok(OnRestart::Reap),
+        Some((word, name)) => Err(one_of(source, word, "on_restart", name, &["adopt", "reap"])),
     }
 }
 
@@ -237,6 +245,12 @@ pub(super) fn limits(source: Source<'_>, raw: &RawLimits) -> Result<Limits, Conf
     }
     if let Some(span) = &raw.drain {
         limits.drain = length(source, span, "drain", Span(0)..=Span::minutes(60))?;
+    }
+    if let Some(span) = &raw.start_stagger {
+        limits.start_stagger = length(source, span, "start_stagger", Span(0)..=Span::minutes(1))?;
+    }
+    if let Some(size) = &raw.memory_floor {
+        limits.memory_floor = size.get_ref().0;
     }
     Ok(limits)
 }

@@ -71,6 +71,7 @@ fn a_whole_file_is_read() {
     let text = r#"
         listen = "[::1]:9"
         charter = "mine"
+        on_restart = "reap"
         pane_host = "herdr"
         auth = "loopback-trust"
         [endpoints.local-llm]
@@ -92,6 +93,8 @@ fn a_whole_file_is_read() {
         max_prompt_bytes = 2048
         retention = "2d"
         drain = 5
+        start_stagger = "2s"
+        memory_floor = "1GiB"
     "#;
     let config = of(&Args::default(), text).unwrap();
     assert_eq!(config.listen.to_string(), "[::1]:9");
@@ -109,7 +112,15 @@ fn a_whole_file_is_read() {
     assert_eq!((config.executables, config.commands), (vec!["/bin/sh".into()], vec!["cargo".into(), "rg".into()]));
     assert_eq!((config.pane_host, config.nudge.on), (PaneHost::Herdr, false));
     assert_eq!((config.nudge.screen.prompt, config.nudge.screen.dialog), (vec!["$ ".into()], vec!["1. Yes".into()]));
-    let limits = Limits { max_workers: 3, max_prompt_bytes: 2048, retention: Span::days(2), drain: Span::seconds(5) };
+    assert_eq!(config.on_restart, OnRestart::Reap);
+    let limits = Limits {
+        max_workers: 3,
+        max_prompt_bytes: 2048,
+        retention: Span::days(2),
+        drain: Span::seconds(5),
+        start_stagger: Span::seconds(2),
+        memory_floor: 1 << 30,
+    };
     assert_eq!(config.limits, limits);
 }
 

@@ -15,10 +15,12 @@ use super::clock::SteadyClock;
 use super::settings::Settings;
 use super::tasks::Tasks;
 use crate::charter::{self, Charter, CharterErrors};
+use crate::config::OnRestart;
 use crate::door;
 use crate::engine::ports::{Clock, Journal, JournalError};
 use crate::engine::{self, Handle, Ports};
 use crate::fleet::Fleet;
+use crate::fleet::input::Input;
 use crate::fleet::team::{Generation, TeamLoad};
 use crate::fleet::time::Span;
 use crate::launch;
@@ -49,6 +51,8 @@ pub struct Opened {
     pub adopted: usize,
     /// Runs that go on.
     pub resumed: usize,
+    /// Sessions of the last daemon that are stopped instead of adopted.
+    pub reaped: usize,
 }
 
 /// Why a daemon did not start, or had to end.
@@ -115,7 +119,14 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
 
     let saved = journal.load().await?;
     let last = Generation { number: saved.generation, hash: String::new() };
-    let fleet = Fleet::restore(saved, settings.limits.clone());
+    let mut fleet = Fleet::restore(saved, settings.limits.clone());
+    let mut reaped = 0;
+    if settings.on_restart == OnRestart::Reap {
+        reaped = fleet.workers().filter(|worker| worker.profile.has_session()).count();
+        // Recorded before the engine runs; the orders to stop are among those that it gives again after a restart.
+        let step = fleet.step(clock.now(), Input::Reap);
+        journal.commit(step.records).await?;
+    }
     let adopted = fleet.workers().filter(|worker| worker.is_occupied()).count();
     let resumed = fleet.runs().filter(|run| run.outcome.is_none()).count();
 
@@ -185,8 +196,8 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let router = door::rest::Door::new(shared).router(others);
     tasks.spawn("doors", listener.serve(router, stop.clone(), GRACE));
     let status = handle.policy().status();
-    opened(&Opened { listen, charter: status, degraded: handle.degraded(), adopted, resumed });
-    tracing::info!(%listen, adopted, resumed, "ready");
+    opened(&Opened { listen, charter: status, degraded: handle.degraded(), adopted, resumed, reaped });
+    tracing::info!(%listen, adopted, resumed, reaped, "ready");
     if !listen.ip().is_loopback() {
         tracing::warn!(%listen, "other machines can reach fleetd, and it speaks no TLS: put a proxy before it");
     }

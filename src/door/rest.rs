@@ -74,6 +74,8 @@ impl Door {
             .route("/v1/charter/reload", post(charter::reload))
             .route("/v1/seat", get(team::seat))
             .route("/v1/seat/release", post(team::release))
+            .route("/v1/pause", post(team::pause))
+            .route("/v1/resume", post(team::resume))
             .route("/v1/openapi.json", get(openapi::openapi))
             .route("/healthz", get(health::healthz))
             .route("/metrics", get(health::metrics))

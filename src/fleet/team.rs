@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::grants::Grants;
 use super::ids::{ProfileName, RecipeName, RoleName};
+use super::life::{ContextCap, Restarts};
 use super::plan::Plan;
 use super::time::{Span, Time};
 use super::typing::Typing;
@@ -68,6 +69,12 @@ pub struct Profile {
     /// How long an idle worker that started by itself stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ttl: Option<Span>,
+    /// How full the session of a worker may become before a fresh one takes its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_cap: Option<ContextCap>,
+    /// How many sessions that a role started by itself may fail before it starts no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<Restarts>,
     /// What its workers may do inside their turn beside printing.
     #[serde(default, skip_serializing_if = "Grants::is_everything")]
     pub grants: Grants,

@@ -171,6 +171,8 @@ pub(in crate::launch) mod tests {
             env: BTreeMap::from([("PATH".into(), "/evil".into())]),
             timeout: Some(Span::seconds(30)),
             idle_ttl: None,
+            context_cap: None,
+            restarts: None,
             grants: Default::default(),
             typing: None,
             model: None,

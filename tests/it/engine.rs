@@ -163,6 +163,8 @@ async fn bench() -> Bench {
         env: BTreeMap::new(),
         timeout: None,
         idle_ttl: None,
+        context_cap: None,
+        restarts: None,
         grants: Default::default(),
         typing: None,
         model: None,

@@ -49,6 +49,8 @@ const PATHS: &[(&str, &str, &str)] = &[
     ("GET", "/metrics", "metrics"),
     ("GET", "/v1/seat", "seat"),
     ("POST", "/v1/seat/release", "release"),
+    ("POST", "/v1/pause", "pause"),
+    ("POST", "/v1/resume", "resume"),
 ];
 
 /// Every tool with what calling it wants.

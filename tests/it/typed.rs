@@ -6,6 +6,7 @@
 mod host;
 mod house;
 mod nudges;
+mod pauses;
 mod restarts;
 mod submissions;
 mod trouble;

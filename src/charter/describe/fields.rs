@@ -27,12 +27,34 @@ pub(in crate::charter) const PROFILE: &[Field] = &[
     field("env", "table<string, string>?", "Variables that are added to the worker's small environment."),
     field("timeout", "string|number|nil", "From the start of the process to its exit, such as `\"30s\"`."),
     field("idle_ttl", "string|number|nil", "How long an idle worker that started by itself stays."),
+    field(
+        "context_cap",
+        "fleet.ContextCap?",
+        "How full the session of a worker may become. One that is asked for a hand-over note and is given a fresh session under the same name, which begins with that note.",
+    ),
+    field(
+        "restarts",
+        "fleet.Restarts?",
+        "How many sessions that a role started by itself may fail, before it starts no more until one is spawned by hand or the profile is changed; `{ failures = 5, within = \"10m\" }` if absent.",
+    ),
     field("typing", "fleet.Typing?", "How a `typed` worker is typed to, and what its screen shows."),
     field(
         "grants",
         "string[]?",
         "What its workers may do inside their turn beside printing: `\"reply\"` (give the reply by a call), `\"ask\"` (ask whoever sent it). Both if absent; a list narrows, `{}` grants nothing.",
     ),
+];
+
+/// Fields of `context_cap` in a profile.
+pub(in crate::charter) const CONTEXT_CAP: &[Field] = &[
+    field("turns", "integer?", "Turns at most."),
+    field("tokens", "integer?", "Tokens of its context at most, where the agent tells them with each turn."),
+];
+
+/// Fields of `restarts` in a profile.
+pub(in crate::charter) const RESTARTS: &[Field] = &[
+    field("failures", "integer?", "So many failures; 5 if absent."),
+    field("within", "string|number|nil", "Within this time; `\"10m\"` if absent."),
 ];
 
 /// Fields of `typing` in a profile.

@@ -1,4 +1,4 @@
-//! Callers and workers: `whoami`, `list`, `spawn`, `stop`.
+//! Callers and workers: `whoami`, `list`, `spawn`, `stop`; the seat and the pause.
 //! How a worker is started is the launchers' matter.
 
 use std::sync::Arc;
@@ -90,4 +90,22 @@ pub(super) async fn release(
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
     Ok(Out(door.engine.release_seat(&caller).await?).into_response())
+}
+
+/// Hands out nothing from now on. Takes no body.
+pub(super) async fn pause(
+    State(door): State<Arc<Door>>,
+    Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.pause(&caller).await?).into_response())
+}
+
+/// Hands out again. Takes no body.
+pub(super) async fn resume(
+    State(door): State<Arc<Door>>,
+    Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.unpause(&caller).await?).into_response())
 }

@@ -38,7 +38,8 @@ const REST: Duration = Duration::from_secs(1);
 
 /// What a keeper is told.
 pub(super) enum Order {
-    Hand(Arc<Turn>),
+    /// This turn, and before it the reply to that one, a note, if there is one.
+    Hand(Arc<Turn>, Option<TurnId>),
     Interrupt(TurnId),
     Replied(TurnId),
     Forget(TurnId),
@@ -215,9 +216,15 @@ impl Keeper {
 
     /// Ends everything of the session and reports it.
     pub(super) async fn end(&mut self, root: ProcessId, why: &str) {
+        if self.pane.is_none() {
+            // One that was never looked at since a restart: its pane is found by its process, and only while that lives.
+            self.pane = self.desk.host().pane_of(vec![root.into()]).await.unwrap_or_default();
+        }
         ending::end(root).await;
         self.clear_away().await;
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why: why.into() }).await;
+        self.desk
+            .tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why: why.into() })
+            .await;
     }
 
     /// Its pane-exec is gone by itself.
@@ -241,7 +248,7 @@ impl Keeper {
         self.tell_traces().await;
         self.clear_away().await;
         let why = said(record.as_deref());
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why }).await;
+        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why }).await;
     }
 
     /// Closes the pane of a session of which nothing runs any more, and removes its files.

@@ -105,7 +105,7 @@ impl Keeper {
     /// Takes an order.
     pub(super) async fn take(&mut self, order: Order) {
         match order {
-            Order::Hand(turn) => self.take_turn(turn).await,
+            Order::Hand(turn, note) => self.take_turn(turn, note).await,
             Order::Interrupt(turn) => self.interrupt(turn).await,
             Order::Replied(turn) => match &mut self.doing {
                 Doing::Submitting(submitting) if submitting.turn.id == turn => submitting.proof = true,
@@ -137,7 +137,7 @@ impl Keeper {
         }
     }
 
-    async fn take_turn(&mut self, turn: Arc<Turn>) {
+    async fn take_turn(&mut self, turn: Arc<Turn>, note: Option<TurnId>) {
         let has = match &self.doing {
             Doing::Submitting(submitting) => Some(submitting.turn.id),
             Doing::Working(working) => Some(working.turn),
@@ -152,6 +152,10 @@ impl Keeper {
             return self.work(turn.id, text, None, false).await;
         }
         let prepared = self.prepare(&turn).await;
+        let prepared = match (prepared, note) {
+            (Ok((text, is_typed)), Some(note)) => self.noted(text, note).await.map(|text| (text, is_typed)),
+            (prepared, _) => prepared,
+        };
         let (text, is_typed) = match prepared {
             Ok(prepared) => prepared,
             Err(why) => return self.hold(&turn, why).await,
@@ -203,6 +207,15 @@ impl Keeper {
                 .map_err(|error| format!("its text is too long to be typed, and {file} cannot be written: {error}"))?;
         }
         Ok((text::by_file(turn.id, &from, &file, prompt.len()), is_typed))
+    }
+
+    /// Puts the note of the session before this one before a text.
+    async fn noted(&self, text: String, note: TurnId) -> Result<String, String> {
+        let envelope = self.desk.options.journal.envelope(note).await.map_err(|error| error.to_string())?;
+        Ok(match envelope {
+            Some(envelope) => text::noted(&text, &envelope.text, self.typing().limit),
+            None => text,
+        })
     }
 
     fn cwd(&self) -> std::path::PathBuf {
@@ -275,6 +288,9 @@ impl Keeper {
         if submitting.is_cut {
             return self.end_cut().await;
         }
+        if self.desk.is_paused() && submitting.submission.wants_enter(look, &typing) {
+            return self.soon(LOOK_AT_STOP);
+        }
         let is_above =
             |mark: &str| screen.lines[..look.row.min(screen.lines.len())].iter().any(|line| line.contains(mark));
         let act = submitting.submission.next(submitting.began.elapsed(), look, &typing, is_above, submitting.proof);
@@ -323,6 +339,9 @@ impl Keeper {
 
     /// Types the text. The error says why nothing was typed.
     async fn paste(&mut self, turn: &Turn, text: String) -> Result<(), String> {
+        if self.desk.is_paused() {
+            return Err(super::PAUSED.into());
+        }
         let pane = self.pane().ok_or("its pane is not known")?;
         let id = turn.id;
         match self.dir.on_disk(move |dir| dir.note_typed(id)).await {

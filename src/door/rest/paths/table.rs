@@ -17,8 +17,8 @@ use crate::door::schema;
 use crate::door::whoami::Whoami;
 use crate::engine::ports::CharterStatus;
 use crate::engine::requests::{
-    Acked, AskRequest, Asked, Mail, Noted, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, SeatView,
-    SendRequest, SpawnRequest, Trace,
+    Acked, AskRequest, Asked, Mail, Noted, PauseView, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult,
+    SeatView, SendRequest, SpawnRequest, Trace,
 };
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{RunId, TurnId};
@@ -314,6 +314,26 @@ pub(in crate::door::rest) const PATHS: &[Path] = &[
         id: None,
         takes: Takes::Query(schema::taken::<Nothing>),
         gives: &[gives::<SeatView>(200, "The seat, free.")],
+        refuses: &[Unavailable],
+    },
+    Path {
+        method: Method::POST,
+        path: "/v1/pause",
+        verb: Verb::Pause,
+        does: "Hands nothing to any worker from now on, and types nothing. What runs goes on, what is sent waits; it stays so over a restart.",
+        id: None,
+        takes: Takes::Query(schema::taken::<Nothing>),
+        gives: &[gives::<PauseView>(200, "It is paused.")],
+        refuses: &[Unavailable],
+    },
+    Path {
+        method: Method::POST,
+        path: "/v1/resume",
+        verb: Verb::Resume,
+        does: "Hands out again.",
+        id: None,
+        takes: Takes::Query(schema::taken::<Nothing>),
+        gives: &[gives::<PauseView>(200, "It is not paused.")],
         refuses: &[Unavailable],
     },
     Path {
