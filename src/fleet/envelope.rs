@@ -92,6 +92,9 @@ pub struct Usage {
     pub cache_read: u64,
     /// Tokens written to the model's cache.
     pub cache_write: u64,
+    /// How full the model's context was at its last message, in tokens, where the agent tells that too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<u64>,
     /// US dollars, if the agent tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,

@@ -164,7 +164,9 @@ impl Fleet {
     /// Notes how full the session is by what its last turn took.
     pub(super) fn note_usage(&mut self, cx: &mut Cx, name: &WorkerName, usage: Option<&Usage>) {
         let (Some(worker), Some(usage)) = (self.workers.get(name), usage) else { return };
-        let tokens = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+        // The figures of a turn of several messages count its context several times.
+        let all = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+        let tokens = usage.context.unwrap_or(all);
         if worker.profile.has_session() && worker.life.tokens != tokens {
             let mut worker = (**worker).clone();
             worker.life.tokens = tokens;

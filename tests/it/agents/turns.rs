@@ -17,7 +17,7 @@ fn the_reply_comes_from_the_agents_hook_and_the_figures_from_what_it_wrote_down(
     let said = message(&daemon, prompt);
     assert_eq!((&said["outcome"], &said["proof"]), (&json!("replied"), &json!("hook")), "{said}");
     assert_eq!((&said["text"], &said["from"]["model"]), (&json!("done\nin two lines"), &json!("scripted")), "{said}");
-    let figures = json!({"input": 300, "output": 30, "cache_read": 7, "cache_write": 3});
+    let figures = json!({"input": 300, "output": 30, "cache_read": 7, "cache_write": 3, "context": 203});
     assert_eq!(said["usage"], figures, "each message once, however many pieces it has: {said}");
     let asked = team.asked().pop().expect("it asked");
     assert!(
