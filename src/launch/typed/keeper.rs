@@ -155,7 +155,13 @@ impl Keeper {
             self.look_at_settings().await;
         }
         if self.is_broken {
-            return self.give_back().await;
+            return self.give_back("the worker is being stopped").await;
+        }
+        if let Some(why) = self.astray()
+            && (matches!(self.doing, Doing::Idle) || self.is_before_paste())
+        {
+            self.give_back(&why).await;
+            return self.bar(Some(Sighting::Unreachable { worker: self.worker.name.clone(), why })).await;
         }
         match self.screen().await {
             Ok(screen) => {

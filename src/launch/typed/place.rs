@@ -27,7 +27,7 @@ impl Keeper {
         let cwd = cwd.canonicalize().map_err(|error| format!("{}: {error}", cwd.display()))?;
         let [id, token] = [(); 2].map(|()| random());
         let (id, token) = (uuid(id.map_err(unfit)?), hex(&token.map_err(unfit)?));
-        self.facts = Facts { cwd, id, token, ..Facts::default() };
+        self.facts = Facts { cwd, id, url: self.desk.options.url.clone(), token, ..Facts::default() };
         let (profile, policy) = (&self.worker.profile, &self.desk.options.policy);
         let fill = policy.fill(self.fill(), profile, variable).map_err(|error| error.to_string())?;
         let provenance = Provenance {
@@ -60,6 +60,15 @@ impl Keeper {
         if self.facts.cwd.as_os_str().is_empty() {
             self.facts.cwd = self.worker.profile.cwd.clone().unwrap_or_else(|| ".".into());
         }
+    }
+
+    /// Says why it cannot reach the daemon, if it cannot: it was started for another address.
+    pub(super) fn astray(&self) -> Option<String> {
+        let (then, now) = (&self.facts.url, &self.desk.options.url);
+        let needs = self.plan().is_some_and(|plan| plan.lists_tools || !plan.signs.is_empty());
+        (needs && !then.is_empty() && then != now).then(|| {
+            format!("it was started when fleetd was at {then}, and finds nobody there now that it is at {now}: stop it, or start fleetd there again")
+        })
     }
 
     /// Returns what the markers of its plan stand for, without the endpoint.

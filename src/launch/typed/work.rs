@@ -182,12 +182,12 @@ impl Keeper {
     }
 
     /// Gives a text back of which nothing was typed, and nothing will be.
-    pub(super) async fn give_back(&mut self) {
+    pub(super) async fn give_back(&mut self, why: &str) {
         if let Doing::Submitting(submitting) = &self.doing
             && submitting.submission.is_before()
         {
             let turn = submitting.turn.clone();
-            self.hold(&turn, "the worker is being stopped".into()).await;
+            self.hold(&turn, why.into()).await;
         }
     }
 

@@ -104,6 +104,21 @@ fn a_daemon_that_was_away_at_the_end_of_a_turn_finds_its_reply() {
 }
 
 #[test]
+fn a_daemon_that_comes_back_at_another_address_says_that_its_workers_cannot_find_it() {
+    let mut team = Team::new("");
+    let daemon = team.house.start();
+    let first = daemon.url.clone();
+    spawn(&daemon);
+    daemon.kill();
+    team.house.other_port();
+    let daemon = team.house.start();
+    let (_, sent) = daemon.post("/message", &json!({ "to": "w-1", "prompt": "SAY:hello", "wait": "3s" }));
+    let told = sent.to_string();
+    assert!(told.contains("it was started when fleetd was at") && told.contains(&first), "{told}");
+    assert!(team.asked().is_empty(), "nothing was typed to it");
+}
+
+#[test]
 fn a_killed_agent_loses_its_turn_and_a_new_one_takes_the_next() {
     let team = Team::new("");
     let daemon = team.house.start();
