@@ -81,6 +81,33 @@ fn an_agent_that_forgot_everything_is_told_again_who_it_is() {
 }
 
 #[test]
+fn who_asks_in_the_middle_of_a_turn_is_told_what_it_is_at() {
+    let team = Team::new("");
+    let daemon = team.house.start();
+    spawn(&daemon);
+    // What the agent's own hook runs when it has forgotten; here it runs it by hand, in the middle of a turn.
+    let report = json!({"hook_event_name": "SessionStart", "source": "compact"}).to_string();
+    let call = json!({ "command": format!("echo '{report}' | '{}' hook", env!("CARGO_BIN_EXE_fleetd")) });
+    let said = message(&daemon, &format!("TOOL:Bash:{call}\nSAY:{{{{result}}}}"));
+    let text = said["text"].as_str().unwrap();
+    assert!(text.contains("You are w-1") && text.contains("You are at turn t2"), "{said}");
+    assert!(text.contains("[fleet turn t2 from operator]"), "with its text: {said}");
+}
+
+#[test]
+fn a_turn_is_not_over_while_something_that_it_began_still_runs() {
+    let team = Team::new("env = { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS = '' }");
+    let daemon = team.house.start();
+    spawn(&daemon);
+    let call = json!({ "command": "sleep 1; echo done", "run_in_background": true });
+    let said = message(&daemon, &format!("TOOL:Bash:{call}\nSAY:it runs"));
+    assert_eq!(said["outcome"], "replied", "{said}");
+    assert_ne!(said["text"], "it runs", "the first stop was not the end: {said}");
+    let asked = team.asked();
+    assert!(asked.last().unwrap().contains("task-notification"), "it went on by itself");
+}
+
+#[test]
 fn a_daemon_that_was_away_at_the_end_of_a_turn_finds_its_reply() {
     let team = Team::new("");
     let daemon = team.house.start();
