@@ -38,6 +38,7 @@ pub mod turn;
 pub mod typing;
 pub mod view;
 mod waits;
+pub mod work;
 pub mod worker;
 
 pub use state::{Fleet, Limits};

@@ -12,6 +12,7 @@ pub mod pane_exec;
 pub mod plan;
 pub mod turn_dir;
 pub mod typed;
+pub mod worktree;
 
 pub use ended::ended;
 

@@ -1,0 +1,66 @@
+//! The profile's `setup`: a command that makes a new tree ready to work in, run once, within a time.
+//!
+//! Its environment comes from the caller, who has it from the allow-list of workers. It is run without a shell.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::WorktreeError;
+use super::note::{Made, Progress};
+use super::run::{Keep, RunError, run};
+
+/// How much of the end of what it printed is told.
+const TAIL: usize = 2048;
+/// How many lines of it.
+const LINES: usize = 12;
+
+/// Runs the command in the tree, unless it was run to its good end before. Nothing of it is left running.
+///
+/// # Errors
+///
+/// Fails when it cannot be started, does not end in time, or ends with another code than 0; it may be run again.
+pub fn set_up(
+    made: &mut Made,
+    command: &[String],
+    environment: &BTreeMap<OsString, OsString>,
+    limit: Duration,
+) -> Result<(), WorktreeError> {
+    if made.progress >= Progress::SetUp {
+        return Ok(());
+    }
+    if let Some((program, args)) = command.split_first() {
+        let failed = |why: String, last: &[u8]| WorktreeError::Setup {
+            command: command.join(" "),
+            path: made.cwd.clone(),
+            why,
+            last: last_lines(last),
+        };
+        let mut child = Command::new(program);
+        child.args(args).env_clear().envs(environment).current_dir(&made.cwd).stdin(Stdio::null());
+        match run(&mut child, limit, Keep::End(TAIL)) {
+            Ok(ran) if ran.status.success() => {}
+            Ok(ran) => {
+                let last = [ran.out, ran.err].concat();
+                return Err(failed(format!("it ended with {}", ran.status), &last));
+            }
+            Err(RunError::TooLong(_, last)) => {
+                return Err(failed(format!("it did not end within {} s and was killed", limit.as_secs_f32()), &last));
+            }
+            Err(RunError::Io(error)) if error.kind() == ErrorKind::NotFound => {
+                return Err(failed(format!("there is no program '{program}' on its PATH"), &[]));
+            }
+            Err(RunError::Io(error)) => return Err(failed(error.to_string(), &[])),
+        }
+    }
+    made.progress = Progress::SetUp;
+    made.write()
+}
+
+fn last_lines(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL)..]);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}
