@@ -50,6 +50,8 @@ pub struct Config {
     pub endpoints: BTreeMap<EndpointName, Endpoint>,
     /// Programs that a profile may start. Default: none listed, which means whatever a profile names.
     pub executables: Vec<String>,
+    /// How long removed worktrees lie in the trash before they are deleted. Default: 14 days.
+    pub trash_ttl: Span,
     /// Programs that `run:command` may start. Default: none.
     pub commands: Vec<String>,
     /// Bounds.
@@ -286,6 +288,7 @@ pub fn resolve(
         nudge: check::nudge(source, &raw.nudge)?,
         endpoints: check::endpoints(source, &raw)?,
         executables: check::programs(source, "launch.executables", &raw.launch.executables)?,
+        trash_ttl: check::trash_ttl(source, &raw.launch)?,
         commands: check::programs(source, "commands.allow", &raw.commands.allow)?,
         limits: check::limits(source, &raw.limits)?,
         listen: listen(args, source, &raw, &auth)?,

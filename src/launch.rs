@@ -10,14 +10,17 @@ pub mod env;
 pub mod exec;
 pub mod pane_exec;
 pub mod plan;
+pub mod trees;
 pub mod turn_dir;
 pub mod typed;
 pub mod worktree;
 
 pub use ended::ended;
 
-use crate::engine::ports::Launchers;
+use crate::engine::ports::{Boxed, Launchers};
+use crate::engine::worktrees::{TrashView, Worktrees};
 use crate::fleet::input::WorkEffect;
+use crate::fleet::refusal::Refusal;
 
 /// The launchers of this version as one: an order goes to the one that starts such workers.
 pub struct Both {
@@ -25,6 +28,8 @@ pub struct Both {
     pub exec: exec::Exec,
     /// For workers with a session.
     pub typed: typed::Typed,
+    /// The worktrees of those.
+    pub trees: trees::Trees,
 }
 
 impl Launchers for Both {
@@ -49,5 +54,15 @@ impl Launchers for Both {
 
     fn trouble(&self) -> Option<String> {
         self.typed.trouble()
+    }
+
+    fn worktrees(&self) -> Boxed<Result<Worktrees, Refusal>> {
+        let trees = self.trees.clone();
+        trees::on_disk(move || trees.list())
+    }
+
+    fn remove_worktree(&self, name: String) -> Boxed<Result<TrashView, Refusal>> {
+        let trees = self.trees.clone();
+        trees::on_disk(move || trees.remove(&name))
     }
 }

@@ -61,9 +61,10 @@ pub fn reference() -> String {
     out
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 9] {
+fn classes() -> [(&'static str, &'static [Field]); 10] {
     [
         ("fleet.Typing", describe::TYPING),
+        ("fleet.Worktree", describe::WORKTREE),
         ("fleet.Task", describe::TASK),
         ("fleet.Load", describe::LOAD),
         ("fleet.Envelope", describe::ENVELOPE),

@@ -27,6 +27,8 @@ pub struct Settings {
     pub nudge: Nudge,
     /// Programs that a profile may start; empty = whatever it names.
     pub executables: Vec<String>,
+    /// How long removed worktrees lie in the trash.
+    pub trash_ttl: Span,
     /// Bounds of the fleet.
     pub limits: Limits,
     /// How long collected turns and runs are kept.
@@ -71,6 +73,7 @@ impl From<Config> for Settings {
             pane_host: config.pane_host,
             nudge: config.nudge,
             executables: config.executables,
+            trash_ttl: config.trash_ttl,
             limits: Limits {
                 max_workers: config.limits.max_workers,
                 max_prompt_bytes: config.limits.max_prompt_bytes,

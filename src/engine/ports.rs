@@ -9,12 +9,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::worktrees::{TrashView, Worktrees};
 use crate::fleet::envelope::Envelope;
 use crate::fleet::events::FleetEvent;
 use crate::fleet::ids::{RecipeName, RunId, TurnId};
 use crate::fleet::input::WorkEffect;
 use crate::fleet::record::{Event, Record, Saved};
-use crate::fleet::refusal::Refusal;
+use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{FinishedStep, Run, RunEffect, Step};
 use crate::fleet::team::{Generation, Routed, Task, TeamLoad};
 use crate::fleet::time::Time;
@@ -85,6 +86,14 @@ pub trait Launchers: Send + Sync + 'static {
     /// Returns why sessions cannot be started or reached now, if so.
     fn trouble(&self) -> Option<String> {
         None
+    }
+    /// Returns the worktrees of workers.
+    fn worktrees(&self) -> Boxed<Result<Worktrees, Refusal>> {
+        Box::pin(async { Ok(Worktrees::default()) })
+    }
+    /// Moves a worktree to the trash that no living worker has, unless work would be lost.
+    fn remove_worktree(&self, name: String) -> Boxed<Result<TrashView, Refusal>> {
+        Box::pin(async move { Err(Refusal::new(RefusalKind::Unknown, format!("there is no worktree '{name}'"))) })
     }
 }
 

@@ -13,6 +13,7 @@ use super::grants::Grants;
 use super::ids::{ProfileName, RecipeName, RoleName};
 use super::time::{Span, Time};
 use super::typing::Typing;
+use super::work::WorktreeSpec;
 
 /// A loaded charter's number and the hash of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +73,9 @@ pub struct Profile {
     /// How its workers are typed to, where they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typing: Option<Box<Typing>>,
+    /// The git worktree that each of its workers gets; none = all work in `cwd`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Box<WorktreeSpec>>,
 }
 
 impl Profile {

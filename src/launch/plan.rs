@@ -66,13 +66,7 @@ impl Plan {
             return Err(PlanError::ZeroByte(name(), at));
         }
         let mut argv: Vec<OsString> = profile.command.iter().map(OsString::from).collect();
-        if !executables.is_empty() {
-            if !executables.contains(program) {
-                let (program, allowed) = (program.clone(), executables.join(", "));
-                return Err(PlanError::NotAllowed { profile: name(), program, allowed });
-            }
-            argv[0] = allowed_program(program)?;
-        }
+        argv[0] = permitted(profile, program, executables)?;
         Ok(Self {
             argv,
             cwd: profile.cwd.clone(),
@@ -80,6 +74,22 @@ impl Plan {
             timeout: profile.timeout.map(|span| span.std()),
         })
     }
+}
+
+/// Returns the program that a profile names as it is started, if the operator allows it.
+///
+/// # Errors
+///
+/// Fails when it is not allowed, or allowed and nowhere.
+pub(super) fn permitted(profile: &Profile, program: &str, executables: &[String]) -> Result<OsString, PlanError> {
+    if executables.is_empty() {
+        return Ok(program.into());
+    }
+    if !executables.iter().any(|allowed| allowed == program) {
+        let (program, allowed) = (program.to_owned(), executables.join(", "));
+        return Err(PlanError::NotAllowed { profile: profile.name.to_string(), program, allowed });
+    }
+    allowed_program(program)
 }
 
 /// Where a list is in force, a name means the program on the daemon's own PATH: a profile that sets PATH must not
@@ -117,6 +127,7 @@ mod tests {
             idle_ttl: None,
             grants: Default::default(),
             typing: None,
+            worktree: None,
         }
     }
 

@@ -13,6 +13,7 @@ mod start;
 mod submit;
 mod sweep;
 mod text;
+mod tree;
 mod work;
 
 use std::future::Future;

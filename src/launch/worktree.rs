@@ -23,12 +23,11 @@ mod users;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-pub use copy::check_pattern;
 pub use git::GitError;
 pub use make::make;
 pub use note::{Copied, Made, Missing, Progress, Several};
 pub use reason::{Kept, Reason};
-pub use remove::{Removed, reasons, remove};
+pub use remove::{Removed, reasons, remove, tidy};
 pub use setup::set_up;
 pub use standing::standing;
 pub use trash::{Entry, Swept, entries, sweep};
@@ -46,6 +45,8 @@ pub struct Wanted {
     pub place: PathBuf,
     /// Its branch, which must not be there yet.
     pub branch: String,
+    /// Whose it is: a tree of one name that was made for somebody else is not given to this one.
+    pub owner: String,
 }
 
 /// Why a tree cannot be made or looked at, and what to do about it.

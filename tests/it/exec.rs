@@ -179,6 +179,7 @@ impl House {
             idle_ttl: None,
             grants: Default::default(),
             typing: None,
+            worktree: None,
         };
         Worker {
             name: "w-1".into(),

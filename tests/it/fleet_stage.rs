@@ -277,6 +277,7 @@ pub fn team(number: u64, max_busy: u32) -> Arc<Team> {
             idle_ttl: None,
             grants: Default::default(),
             typing: None,
+            worktree: None,
         };
         let role =
             Role { name: role.into(), about: None, profiles: vec![profile.name.clone()], max_busy, max_waiting: 3 };

@@ -2,6 +2,7 @@
 //! What the launcher does with a screen is tested in `typed`, what a pane host must do in `panes`.
 
 mod herdr;
+mod worktrees;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -8,6 +8,7 @@ mod house;
 mod nudges;
 mod restarts;
 mod submissions;
+mod trees;
 mod trouble;
 
 use std::fs;

@@ -4,6 +4,6 @@
 mod going;
 mod making;
 mod random;
-mod rig;
+pub mod rig;
 mod staying;
 mod trash;

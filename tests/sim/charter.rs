@@ -84,5 +84,6 @@ fn profile(name: &str, session: bool, changed: bool) -> Profile {
         idle_ttl: changed.then_some(Span::seconds(30)),
         grants: Default::default(),
         typing: None,
+        worktree: None,
     }
 }

@@ -178,8 +178,8 @@ impl Keeper {
     /// Ends everything of the session and reports it.
     pub(super) async fn end(&mut self, root: ProcessId, why: &str) {
         ending::end(root).await;
-        self.clear_away().await;
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why: why.into() }).await;
+        let kept = self.clear_away().await;
+        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why: format!("{why}{kept}") }).await;
     }
 
     /// Its pane-exec is gone by itself.
@@ -200,21 +200,25 @@ impl Keeper {
             tracing::warn!(worker = %self.worker.name, pid = root.pid, "a session's pane-exec was killed, and not by fleetd");
             drop(tokio::task::spawn_blocking(move || ending::kill(root)).await);
         }
-        self.clear_away().await;
-        let why = said(record.as_deref());
+        let kept = self.clear_away().await;
+        let why = said(record.as_deref()) + &kept;
         self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why }).await;
     }
 
-    /// Closes the pane of a session of which nothing runs any more, and removes its files.
-    pub(super) async fn clear_away(&mut self) {
+    /// Closes the pane of a session of which nothing runs any more, puts its worktree away, and removes its files.
+    /// Returns what is to be said of what is kept.
+    pub(super) async fn clear_away(&mut self) -> String {
         if let Some(pane) = self.pane.take()
             && let Err(error) = self.desk.host().close(pane).await
         {
             tracing::info!(worker = %self.worker.name, %error, "the pane of a session that ended was not closed");
         }
+        // The files go last: as long as they are there, a daemon that comes back does all of this again.
+        let kept = self.put_tree_away().await;
         if let Err(error) = self.dir.on_disk(SessionDir::remove).await {
             tracing::warn!(worker = %self.worker.name, %error, "the files of a session that ended stay");
         }
+        kept.map(|kept| format!("; its worktree {kept}")).unwrap_or_default()
     }
 
     pub(super) async fn rest(&self) {

@@ -12,7 +12,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::keeper::{Keeper, Order, Told};
-use super::{Desk, files, nudge, sweep};
+use super::{Desk, files, nudge, sweep, tree};
 use crate::engine::panes::PaneSeen;
 use crate::fleet::ids::{TurnId, WorkerName};
 use crate::fleet::input::{Sighting, WorkEffect};
@@ -77,8 +77,10 @@ impl Sessions {
             tokio::select! {
                 () = &mut sweep, if !is_swept => {
                     is_swept = true;
+                    // First the trees, then who is kept: a keeper is there before its tree.
+                    let trees = tree::all(&self.desk);
                     let kept = self.kept.iter().map(|(name, kept)| dir_name(name, kept.session)).collect();
-                    self.chores.spawn(sweep::leftovers(self.desk.clone(), kept));
+                    self.chores.spawn(sweep::leftovers(self.desk.clone(), kept, trees));
                 }
                 order = orders.recv() => match order {
                     Some(order) => self.carry_out(order).await,

@@ -7,11 +7,12 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::WorktreeError;
 use super::note::Copied;
 use super::status::hash_of;
+use crate::fleet::work::copy_parts;
 
 /// How many files are brought along at most: a pattern that matches more was not meant so.
 const MOST: usize = 50_000;
@@ -30,7 +31,7 @@ pub(super) fn find(top: &Path, patterns: &[String]) -> Result<Found, WorktreeErr
     let mut found = Found::default();
     for pattern in patterns {
         let wrong = |why: String| WorktreeError::Copy { what: pattern.clone(), why };
-        let parts = parts_of(pattern).map_err(wrong)?;
+        let parts = copy_parts(pattern).map_err(wrong)?;
         let before = found.files.len();
         walk(top, Path::new(""), &parts, &mut found.files).map_err(wrong)?;
         if found.files.len() == before {
@@ -50,28 +51,6 @@ pub(super) fn bring(files: &[PathBuf], from: &Path, to: &Path) -> Result<Vec<Cop
             .map_err(|error| WorktreeError::Copy { what: file.display().to_string(), why: error.to_string() })
     };
     files.iter().map(|file| Ok(Copied { path: file.clone(), hash: copy(file)? })).collect()
-}
-
-/// Tells whether a pattern may be in a profile; the error says why not.
-pub fn check_pattern(pattern: &str) -> Result<(), String> {
-    parts_of(pattern).map(drop)
-}
-
-fn parts_of(pattern: &str) -> Result<Vec<String>, String> {
-    let mut parts = Vec::new();
-    for part in Path::new(pattern).components() {
-        match part {
-            Component::Normal(part) if part == ".git" => return Err("git's own files are not brought along".into()),
-            Component::Normal(part) => parts.push(part.to_string_lossy().into_owned()),
-            Component::CurDir => {}
-            _ => {
-                return Err(
-                    "only what lies in the repository is brought along: write it from its top, without '..'".into()
-                );
-            }
-        }
-    }
-    if parts.is_empty() { Err("it names nothing".into()) } else { Ok(parts) }
 }
 
 /// Adds the files that the parts of a pattern name below a directory.

@@ -27,9 +27,9 @@ pub fn make(wanted: &Wanted) -> Result<Made, WorktreeError> {
     }
     let _lock = Lock::of(&repo.common)?;
     let mut made = match Made::find(&place)? {
-        Some(made) if made.common == repo.common && made.branch == wanted.branch => made,
+        Some(made) if made.owner == wanted.owner && made.common == repo.common && made.branch == wanted.branch => made,
         Some(other) => {
-            return Err(WorktreeError::PlaceTaken { path: place, by: format!("the tree of {}", other.branch) });
+            return Err(WorktreeError::PlaceTaken { path: place, by: format!("an earlier tree, on {}", other.branch) });
         }
         None => begin(&repo, wanted, &place)?,
     };
@@ -83,6 +83,7 @@ fn begin(repo: &Repo, wanted: &Wanted, place: &Path) -> Result<Made, WorktreeErr
         path: place.to_owned(),
         cwd: place.to_owned(),
         branch: branch.clone(),
+        owner: wanted.owner.clone(),
         base,
         base_name,
         repo: repo.top.clone(),

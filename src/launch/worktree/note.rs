@@ -20,6 +20,8 @@ pub struct Made {
     pub cwd: PathBuf,
     /// Its branch.
     pub branch: String,
+    /// Whose it is.
+    pub owner: String,
     /// The commit that it began with.
     pub base: String,
     /// What the base was called, such as `refs/heads/main`, if it had a name.
@@ -154,11 +156,11 @@ impl Made {
         }
     }
 
-    /// Returns the trees that have a note in this directory, by their names.
+    /// Returns the trees that have a note in this directory, by their names. One that cannot be read is left out.
     ///
     /// # Errors
     ///
-    /// Fails when the directory or a note cannot be read.
+    /// Fails when the directory cannot be read.
     pub fn all(directory: &Path) -> Result<Vec<Self>, WorktreeError> {
         let entries = match fs::read_dir(directory) {
             Ok(entries) => entries,
@@ -169,7 +171,13 @@ impl Made {
         let notes = notes.filter(|path| path.extension().is_some_and(|end| end == "json"));
         let mut places: Vec<PathBuf> = notes.map(|path| path.with_extension("")).collect();
         places.sort();
-        places.iter().filter_map(|place| Self::find(place).transpose()).collect()
+        let read = |place: &PathBuf| {
+            Self::find(place).unwrap_or_else(|error| {
+                tracing::warn!(%error, "a worktree is not looked after");
+                None
+            })
+        };
+        Ok(places.iter().filter_map(read).collect())
     }
 
     /// Returns its name: that of its directory.

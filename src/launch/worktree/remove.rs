@@ -11,7 +11,7 @@ use super::note::{Made, Progress};
 use super::reason::{Kept, Reason};
 use super::repo::Lock;
 use super::trash::{self, Entry};
-use crate::fleet::time::Time;
+use crate::fleet::time::{Span, Time};
 
 /// A tree that was removed.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,6 +52,22 @@ pub fn reasons(made: &Made) -> Vec<Reason> {
         Ok(lying) => lying.reasons(),
         Err(reason) => vec![reason],
     }
+}
+
+/// Tries all trees again whose workers are gone, and sweeps the trash. What came of it is logged.
+pub fn tidy(trees: &Path, trash: &Path, now: Time, ttl: Span) {
+    let released = match Made::all(trees) {
+        Ok(all) => all.into_iter().filter(|made| made.progress == Progress::Released),
+        Err(error) => return tracing::warn!(%error, "the worktrees cannot be listed"),
+    };
+    for made in released {
+        if let Ok(removed) = remove(&made, trash, now) {
+            tracing::info!(worktree = removed.name, "a worktree that was kept could be removed now");
+        }
+    }
+    let swept = trash::sweep(trash, now, ttl);
+    swept.deleted.iter().for_each(|name| tracing::info!(worktree = name, "its time in the trash is over"));
+    swept.failed.iter().for_each(|why| tracing::warn!(why, "an entry of the trash stays"));
 }
 
 fn removed(made: &Made, trash: &Path, now: Time) -> Result<Removed, Vec<Reason>> {

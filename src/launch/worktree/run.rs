@@ -16,6 +16,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::process::descendants;
 
+/// How often it is asked whether a program is still wanted.
+const ASK: Duration = Duration::from_millis(100);
+
 /// How a program ended, and what it printed.
 #[derive(Debug)]
 pub(super) struct Ran {
@@ -30,6 +33,9 @@ pub(super) enum RunError {
     /// It could not be started, or not be watched.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// The caller wanted it no more, and it was killed with its whole group.
+    #[error("it was stopped")]
+    Stopped,
     /// It did not end in time and was killed with its whole group; the end of what it printed.
     #[error("it did not end within {} s and was killed", .0.as_secs())]
     TooLong(Duration, Vec<u8>),
@@ -46,14 +52,25 @@ pub(super) enum Keep {
 
 /// Runs a program to its end. Its stdin is what the caller set.
 pub(super) fn run(command: &mut Command, limit: Duration, keep: Keep) -> Result<Ran, RunError> {
+    run_unless(command, limit, keep, None)
+}
+
+/// As `run`, and kills it once it is not wanted any more, which is asked now and then.
+pub(super) fn run_unless(
+    command: &mut Command,
+    limit: Duration,
+    keep: Keep,
+    stopped: Option<&dyn Fn() -> bool>,
+) -> Result<Ran, RunError> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
-    let watched = watch(&mut child, Instant::now() + limit, keep);
+    let watched = watch(&mut child, Instant::now() + limit, keep, stopped);
     // Its pid is its own until it is waited for, so the group is nobody else's.
     kill_group(&child);
     let status = child.wait()?;
     let (over, out, err) = watched?;
     match over {
         true => Ok(Ran { status, out, err }),
+        false if stopped.is_some_and(|stopped| stopped()) => Err(RunError::Stopped),
         false => Err(RunError::TooLong(limit, if err.is_empty() { out } else { err })),
     }
 }
@@ -69,14 +86,23 @@ pub(super) fn kill_group(child: &Child) {
     }
 }
 
-/// Reads until the child has ended, or its time is over: then `false`.
-fn watch(child: &mut Child, until: Instant, keep: Keep) -> io::Result<(bool, Vec<u8>, Vec<u8>)> {
+/// Reads until the child has ended, or its time is over, or it is stopped: then `false`.
+fn watch(
+    child: &mut Child,
+    until: Instant,
+    keep: Keep,
+    stopped: Option<&dyn Fn() -> bool>,
+) -> io::Result<(bool, Vec<u8>, Vec<u8>)> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let ended = pidfd_open(pid.ok_or_else(|| io::Error::other("it has no pid"))?, PidfdFlags::empty())?;
     let mut streams = [Stream::of(child.stdout.take(), keep)?, Stream::of(child.stderr.take(), keep)?];
     let over = loop {
         let Some(left) = until.checked_duration_since(Instant::now()) else { break false };
-        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        if stopped.is_some_and(|stopped| stopped()) {
+            break false;
+        }
+        let look = if stopped.is_some() { left.min(ASK) } else { left };
+        let left = Timespec::try_from(look).map_err(io::Error::other)?;
         let mut fds = vec![PollFd::new(&ended, PollFlags::IN)];
         fds.extend(streams.iter().filter_map(|stream| Some(PollFd::from_borrowed_fd(stream.fd()?, PollFlags::IN))));
         match poll(&mut fds, Some(&left)) {

@@ -260,8 +260,15 @@ fn sweep_one(entry: Entry, now: Time, ttl: Span) -> Result<bool, WorktreeError> 
         true => entry,
         false => {
             let _lock = Lock::of(&entry.made.common)?;
-            let Some(entry) = resume(entry)? else { return Ok(false) };
-            entry
+            // Whoever had the lock may have finished it, or put the tree back.
+            match Entry::read(&entry.path) {
+                Ok(entry) if entry.done => entry,
+                Ok(entry) => match resume(entry)? {
+                    Some(entry) => entry,
+                    None => return Ok(false),
+                },
+                Err(_) => return Ok(false),
+            }
         }
     };
     if now.since(entry.at) < ttl {

@@ -51,6 +51,7 @@ impl Rig {
             copy: Vec::new(),
             place: self.dir.join("state/worktrees").join(name),
             branch: format!("fleet/{name}"),
+            owner: "me".into(),
         }
     }
 

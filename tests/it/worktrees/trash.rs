@@ -171,7 +171,7 @@ fn setup_is_run_once_in_the_tree_with_the_environment_that_it_is_given() {
     let command = |script: &str| vec!["sh".to_owned(), "-c".into(), script.into()];
     let minute = Duration::from_secs(60);
     let failed = |made: &mut Made, script: &str, limit| {
-        set_up(made, &command(script), &environment, limit).unwrap_err().to_string()
+        set_up(made, &command(script), &environment, limit, &|| false).unwrap_err().to_string()
     };
     let said = failed(&mut made, "seq 100; echo 'no such package' >&2; exit 3", minute);
     assert!(said.contains("it ended with exit status: 3; its last lines:\n90\n"), "{said}");
@@ -180,18 +180,21 @@ fn setup_is_run_once_in_the_tree_with_the_environment_that_it_is_given() {
     let said = failed(&mut made, "echo begun; sleep 600 & sleep 600", Duration::from_millis(200));
     assert!(said.contains("did not end within 0.2 s and was killed") && said.ends_with("\nbegun"), "{said}");
     assert!(began.elapsed() < minute);
-    let missing = set_up(&mut made, &["nosuchprogram".into()], &environment, minute).unwrap_err().to_string();
+    let began = Instant::now();
+    let stopped = set_up(&mut made, &command("sleep 600"), &environment, minute, &|| true).unwrap_err().to_string();
+    assert!(stopped.contains("it was stopped") && began.elapsed() < minute, "{stopped}");
+    let missing = set_up(&mut made, &["nosuchprogram"], &environment, minute, &|| false).unwrap_err().to_string();
     assert!(missing.contains("there is no program 'nosuchprogram' on its PATH"), "{missing}");
     let script =
         command("env > target.env; mkdir target; mv target.env target; echo run >> target/runs; test -z \"$HOME\"");
-    set_up(&mut made, &script, &environment, minute).unwrap();
-    set_up(&mut made, &script, &environment, minute).unwrap();
+    set_up(&mut made, &script, &environment, minute, &|| false).unwrap();
+    set_up(&mut made, &script, &environment, minute, &|| false).unwrap();
     assert_eq!(fs::read_to_string(made.path.join("target/runs")).unwrap(), "run\n");
     assert!(fs::read_to_string(made.path.join("target/target.env")).unwrap().contains("X=7\n"));
     // Also not by a daemon that comes back.
     let mut again = rig.tree("w-1-5");
     assert_eq!(again.progress, Progress::SetUp);
-    set_up(&mut again, &script, &environment, minute).unwrap();
+    set_up(&mut again, &script, &environment, minute, &|| false).unwrap();
     assert_eq!(fs::read_to_string(made.path.join("target/runs")).unwrap(), "run\n");
     rig.gone(&again);
 }
