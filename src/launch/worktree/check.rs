@@ -111,12 +111,12 @@ impl<'a> Lying<'a> {
     }
 
     fn unmerged(&self) -> Result<Vec<Reason>, GitError> {
-        let Made { branch, base, common, .. } = self.made;
-        let asked = Tips { git: &self.git, common, branch, base };
+        let asked = Tips { git: &self.git, made: self.made };
+        let at = self.git.commit(&format!("refs/heads/{}", self.made.branch))?;
         for tip in self.tips()? {
             if let Some(commits) = asked.unmerged(&tip)? {
-                let reason = Reason::Unmerged { commits, branch: branch.clone(), path: self.top.to_owned() };
-                return Ok(vec![reason]);
+                let branch = at.filter(|at| *at == tip).map(|_| self.made.branch.clone());
+                return Ok(vec![Reason::Unmerged { commits, branch, path: self.top.to_owned() }]);
             }
         }
         Ok(Vec::new())

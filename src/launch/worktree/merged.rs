@@ -4,10 +4,9 @@
 //! or because a merge would bring nothing any more. What cannot be shown counts as not merged.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
 
 use super::git::{Git, GitError, Patches};
-use super::note::Several;
+use super::note::{Made, Several};
 
 /// How many branches are compared with.
 const BRANCHES: usize = 100;
@@ -16,21 +15,21 @@ const COMMITS: &str = "--max-count=3000";
 
 /// What is asked about.
 pub(super) struct Tips<'a> {
-    /// git in the tree or the repository.
+    /// git in the tree.
     pub git: &'a Git,
-    /// What all trees of the repository share.
-    pub common: &'a Path,
-    /// The tree's own branch, which does not count as somewhere else.
-    pub branch: &'a str,
-    /// The commit that the tree began with: what it has was there before.
-    pub base: &'a str,
+    /// The tree, whose own branch does not count as somewhere else.
+    pub made: &'a Made,
 }
 
 impl Tips<'_> {
     /// Returns the commits that would be lost with this one, by their subjects.
     pub(super) fn unmerged(&self, tip: &str) -> Result<Option<Several>, GitError> {
         let own = self.own(tip)?;
-        if own.is_empty() || self.is_there_in_parts(tip, &own)? || self.is_there_as_a_whole(tip)? {
+        if own.is_empty() || self.is_there_now(tip)? {
+            return Ok(None);
+        }
+        let theirs = self.patches_elsewhere(tip)?;
+        if self.is_there_in_parts(&own, &theirs)? || self.is_there_as_a_whole(tip, &theirs)? {
             return Ok(None);
         }
         let mut args = vec!["log", "--no-walk=unsorted", "--format=%h %s"];
@@ -41,15 +40,41 @@ impl Tips<'_> {
 
     /// Returns the commits that only this one reaches, with their parents.
     fn own(&self, tip: &str) -> Result<BTreeMap<String, Vec<String>>, GitError> {
-        let base = format!("^{}", self.base);
-        let mut args = vec!["rev-list", "--parents", tip, &base];
-        let elsewhere = elsewhere(self.branch);
+        let elsewhere = elsewhere(&self.made.branch);
+        let mut args: Vec<&str> = vec!["rev-list", "--parents", tip];
         args.extend(elsewhere.iter().map(String::as_str));
+        // A leader without a branch has its commits by its own checkout. The base is no such place: it may be the
+        // work of a tree that has gone since, and that went because this one has it too.
+        let leader = match self.made.repo.join(".git") == self.made.common {
+            true => Git::at(&self.made.repo).commit("HEAD")?,
+            false => None,
+        };
+        args.extend(leader.as_deref());
         Ok(parents_of(&self.git.lines(&args)?))
     }
 
+    /// Tells whether some branch, as it is now, has all that was changed.
+    fn is_there_now(&self, tip: &str) -> Result<bool, GitError> {
+        if !self.may_merge() {
+            return Ok(false);
+        }
+        for branch in self.branches()? {
+            let Some(base) = self.base_with(tip, &branch)? else { continue };
+            // Where nothing is changed in the end, what was done and undone is nowhere else.
+            let changes = self.git.ask(&["diff-tree", "--quiet", "-r", &base, tip])?.is_none();
+            if changes && self.would_bring_nothing(tip, &branch)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Tells whether each commit's change was made by another one: rebased, or picked.
-    fn is_there_in_parts(&self, tip: &str, own: &BTreeMap<String, Vec<String>>) -> Result<bool, GitError> {
+    fn is_there_in_parts(
+        &self,
+        own: &BTreeMap<String, Vec<String>>,
+        theirs: &HashSet<String>,
+    ) -> Result<bool, GitError> {
         let (merges, plain): (Vec<_>, Vec<_>) = own.iter().partition(|(_, parents)| parents.len() > 1);
         for (merge, _) in merges {
             // What a merge took from either side is looked for there. What it has from neither is its own work.
@@ -67,25 +92,15 @@ impl Tips<'_> {
                 return Ok(false);
             }
         }
-        let theirs = if ours.is_empty() { HashSet::new() } else { self.patches_elsewhere(tip)? };
         Ok(ours.iter().all(|(id, _)| theirs.contains(id)))
     }
 
-    /// Tells whether all changes together are one commit elsewhere, or are in some branch as it is now.
-    fn is_there_as_a_whole(&self, tip: &str) -> Result<bool, GitError> {
+    /// Tells whether all changes together were made by one commit: squashed.
+    fn is_there_as_a_whole(&self, tip: &str, theirs: &HashSet<String>) -> Result<bool, GitError> {
         let mut bases = BTreeSet::new();
-        let may_merge = self.may_merge();
         for branch in self.branches()? {
-            let Some(base) = self.git.ask(&["merge-base", tip, &branch])? else { continue };
-            let base = String::from_utf8_lossy(&base).trim().to_owned();
-            // Where nothing is changed in the end, what was done and undone is nowhere else.
-            let changes = self.git.ask(&["diff-tree", "--quiet", "-r", &base, tip])?.is_none();
-            if changes && may_merge && self.would_bring_nothing(tip, &branch)? {
-                return Ok(true);
-            }
-            bases.insert(base);
+            bases.extend(self.base_with(tip, &branch)?);
         }
-        let theirs = self.patches_elsewhere(tip)?;
         for base in bases {
             let whole = self.git.patch_ids(Patches::Between(&base, tip))?;
             if whole.first().is_some_and(|(id, _)| theirs.contains(id)) {
@@ -93,6 +108,12 @@ impl Tips<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Returns where a branch and this commit parted.
+    fn base_with(&self, tip: &str, branch: &str) -> Result<Option<String>, GitError> {
+        let base = self.git.ask(&["merge-base", tip, branch])?;
+        Ok(base.map(|base| String::from_utf8_lossy(&base).trim().to_owned()))
     }
 
     /// Tells whether a merge into this branch would leave it as it is: all that the tree changed is there.
@@ -113,13 +134,13 @@ impl Tips<'_> {
 
     /// Tells whether the repository leaves merges as they are: its own attributes cannot be passed over.
     fn may_merge(&self) -> bool {
-        let attributes = std::fs::read(self.common.join("info/attributes")).unwrap_or_default();
+        let attributes = std::fs::read(self.made.common.join("info/attributes")).unwrap_or_default();
         !String::from_utf8_lossy(&attributes).contains("merge")
     }
 
     /// Returns the tips of all other branches, the newest first.
     fn branches(&self) -> Result<Vec<String>, GitError> {
-        let own = format!("refs/heads/{}", self.branch);
+        let own = format!("refs/heads/{}", self.made.branch);
         let format = "--format=%(objectname) %(refname)";
         let lines = self.git.lines(&["for-each-ref", "--sort=-committerdate", format, "refs/heads", "refs/remotes"])?;
         let mut seen = HashSet::new();
@@ -130,7 +151,7 @@ impl Tips<'_> {
 
     /// Returns the patch ids of what other branches have and this commit does not reach.
     fn patches_elsewhere(&self, tip: &str) -> Result<HashSet<String>, GitError> {
-        let exclude = format!("--exclude={}", self.branch);
+        let exclude = format!("--exclude={}", self.made.branch);
         let args = ["rev-list", "--no-merges", COMMITS, &exclude, "--branches", "--remotes", "--not", tip];
         let commits = self.git.lines(&args)?;
         Ok(self.git.patch_ids(Patches::Of(&commits))?.into_iter().map(|(id, _)| id).collect())

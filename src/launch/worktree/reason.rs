@@ -27,8 +27,8 @@ pub enum Reason {
     Unmerged {
         /// The commits.
         commits: Several,
-        /// The branch that has them.
-        branch: String,
+        /// The branch that has them; none when they are checked out without one.
+        branch: Option<String>,
         /// The tree in which they can be pushed or merged.
         path: PathBuf,
     },
@@ -74,7 +74,13 @@ impl fmt::Display for Reason {
                 write!(f, "a git command is at work in it; if none is, remove {}", lock.display())
             }
             Self::InUse(processes) => write!(f, "it is in use by {processes}: end or leave"),
-            Self::Unmerged { commits, branch, path } => write!(
+            Self::Unmerged { commits, branch: None, path } => write!(
+                f,
+                "{} in no branch and not pushed ({commits}): give them one: git -C {} branch NAME HEAD",
+                counted(commits, "commit is", "commits are"),
+                path.display(),
+            ),
+            Self::Unmerged { commits, branch: Some(branch), path } => write!(
                 f,
                 "{} in no other branch and not pushed ({commits}): merge {branch}, or push it: git -C {} push -u origin {branch}",
                 counted(commits, "commit is", "commits are"),

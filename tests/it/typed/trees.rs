@@ -188,6 +188,19 @@ async fn a_daemon_that_dies_in_the_setup_is_followed_by_one_that_runs_it_again()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_tree_of_a_session_that_the_fleet_does_not_know_is_put_away() {
+    let house = repository(House::new());
+    let mut first = house.live();
+    first.starts(&with_tree(&house.worker(&[]), spec(""))).await;
+    first.dies().await;
+    // This one is told of no worker: it looks around some seconds after its start.
+    let _second = house.live();
+    until("the tree is in the trash", || trash(&house).join("a.txt").is_file() && !tree(&house).exists()).await;
+    until("its files are gone", || fs::read_dir(house.place.path().join("sessions")).unwrap().count() == 0).await;
+    house.nothing_is_left();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_kept_tree_of_an_older_store_is_not_given_to_a_new_worker() {
     let house = repository(House::new());
     let mut life = house.live();

@@ -111,6 +111,28 @@ fn a_squash_is_known_also_when_the_branch_has_long_moved_on() {
 }
 
 #[test]
+fn a_squash_beside_a_change_of_somebody_else_is_known() {
+    let rig = Rig::new();
+    let (made, _) = worked(&rig);
+    // Near enough to stand in the patch, so that the squash is another patch.
+    commit(&rig.repo(), "a.txt", "one\ntwo\nTHREE\nfour\nfive\nsix\nseven\neight\n");
+    git(&rig.repo(), &["merge", "-q", "--squash", "fleet/w-1-5"]);
+    git(&rig.repo(), &["commit", "-q", "-m", "all of it"]);
+    rig.gone(&made);
+}
+
+#[test]
+fn a_merge_that_drops_a_side_by_attributes_shows_nothing() {
+    let rig = Rig::new();
+    commit(&rig.repo(), ".gitattributes", "*.txt merge=ours\n");
+    git(&rig.repo(), &["config", "merge.ours.driver", "true"]);
+    let made = rig.tree("w-1-5");
+    commit(&made.path, "a.txt", "ONE\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n");
+    commit(&rig.repo(), "a.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\nEIGHT\n");
+    kept_for(&rig, &made, "1 commit is in no other branch");
+}
+
+#[test]
 fn a_squash_on_the_remote_is_known_once_it_is_fetched() {
     let rig = Rig::new();
     let (made, _) = worked(&rig);
@@ -194,6 +216,16 @@ fn work_on_a_branch_of_the_workers_own_goes_and_the_branch_stays() {
     rig.gone(&made);
     assert_eq!(git(&rig.repo(), &["rev-parse", "feature"]), tip);
     assert!(!has_branch(&rig));
+}
+
+#[test]
+fn commits_of_a_leader_without_a_branch_are_the_leaders() {
+    let rig = Rig::new();
+    git(&rig.repo(), &["checkout", "-q", "--detach"]);
+    commit(&rig.repo(), "l.txt", "the leader's");
+    let made = rig.tree("w-1-5");
+    let entry = rig.gone(&made);
+    assert!(entry.kept.is_some(), "and are held all the same: the leader may go elsewhere");
 }
 
 #[test]

@@ -115,7 +115,9 @@ fn detached_commits_stay() {
     let made = rig.tree("w-1-5");
     git(&made.path, &["checkout", "-q", "--detach"]);
     commit(&made.path, "b.txt", "b");
-    kept_for(&rig, &made, "1 commit is in no other branch");
+    kept_for(&rig, &made, "1 commit is in no branch and not pushed (");
+    git(&made.path, &["branch", "mine", "HEAD"]);
+    assert_eq!(reasons(&made), []);
     // And the branch's own, when something else is checked out.
     let made = rig.tree("w-1-6");
     commit(&made.path, "c.txt", "c");
@@ -289,6 +291,20 @@ fn of_two_trees_with_the_same_commits_the_last_one_stays() {
     assert!(is_reachable(&rig.repo(), &tip), "the second one has them");
     let found = reasons(&second);
     assert!(matches!(&found[..], [Reason::Unmerged { .. }]), "{found:?}");
+}
+
+#[test]
+fn a_tree_that_began_with_the_work_of_one_that_went_since_stays() {
+    let rig = Rig::new();
+    let (first, tip) = worked(&rig);
+    let mut wanted = rig.wanted("w-2-6");
+    wanted.base = Some("fleet/w-1-5".into());
+    let second = make(&wanted).unwrap();
+    // The second one has them all, and did nothing of its own.
+    rig.gone(&first);
+    let found = reasons(&second);
+    assert!(matches!(&found[..], [Reason::Unmerged { commits, .. }] if commits.count == 2), "{found:?}");
+    assert!(is_reachable(&rig.repo(), &tip));
 }
 
 #[test]
