@@ -177,3 +177,20 @@ impl WorktreeError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_as_such_whoever_found_it() {
+        let place = Path::new("/state/worktrees/w-1-5");
+        let said = "error: unable to write file a.txt: No space left on device".to_owned();
+        let by_git = WorktreeError::git(GitError::Failed { did: "reset".into(), said }, place);
+        let by_us = WorktreeError::file("write", place, ErrorKind::StorageFull.into());
+        for error in [by_git, by_us] {
+            let told = error.to_string();
+            assert!(told.starts_with("no room for the worktree /state/worktrees/w-1-5: free some space ("), "{told}");
+        }
+    }
+}

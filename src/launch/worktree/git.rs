@@ -173,13 +173,8 @@ impl Git {
     }
 
     fn ran<A: AsRef<OsStr>>(&self, args: &[A], limit: Duration) -> Result<Ran, GitError> {
-        match run(self.command(args).stdin(Stdio::null()), limit, Keep::All) {
-            Ok(ran) => Ok(ran),
-            Err(RunError::Io(error)) if error.kind() == ErrorKind::NotFound && self.dir.is_dir() => {
-                Err(GitError::NoGit)
-            }
-            Err(error) => Err(GitError::Broke { did: said(args), why: error.to_string() }),
-        }
+        let ran = run(self.command(args).stdin(Stdio::null()), limit, Keep::All);
+        ran.map_err(|error| not_run(&error, said(args), self.dir.is_dir()))
     }
 
     fn command<A: AsRef<OsStr>>(&self, args: &[A]) -> Command {
@@ -233,4 +228,35 @@ fn failed<A: AsRef<OsStr>>(args: &[A], ran: &Ran) -> GitError {
         false => text.to_owned(),
     };
     GitError::Failed { did: said(args), said: said_by_git }
+}
+
+/// Says why git did not run to its end. Where its directory is there, what is not found is the program.
+fn not_run(error: &RunError, did: String, has_directory: bool) -> GitError {
+    match error {
+        RunError::Io(error) if error.kind() == ErrorKind::NotFound && has_directory => GitError::NoGit,
+        error => GitError::Broke { did, why: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_git_is_told_what_to_install() {
+        let ran = run(&mut Command::new("no-such-git"), LIMIT, Keep::All).unwrap_err();
+        assert!(not_run(&ran, "status".into(), true).to_string().contains("no program 'git' on the PATH: install it"));
+        let elsewhere = not_run(&ran, "status".into(), false).to_string();
+        assert!(elsewhere.starts_with("git status: "), "{elsewhere}");
+    }
+
+    #[test]
+    fn nothing_of_our_environment_leads_git_elsewhere() {
+        let command = Git::at("/tmp/x").command(&["status"]);
+        let names: Vec<_> = command.get_envs().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+        let led = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_CONFIG_GLOBAL"];
+        assert!(led.iter().all(|name| !names.iter().any(|set| set == name)), "{names:?}");
+        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        assert_eq!(words[..2], ["-c", "core.hooksPath=/dev/null"]);
+    }
 }

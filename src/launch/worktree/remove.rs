@@ -83,7 +83,12 @@ fn removed(made: &Made, trash: &Path, now: Time) -> Result<Removed, Vec<Reason>>
         }
     }
     if made.path.symlink_metadata().is_err() {
-        // Somebody removed it. Its branch, if it is still there, has what was committed, and stays.
+        // Somebody removed it. Its branch, if it is still there, has what was committed, and stays; one on which nobody
+        // ever worked goes.
+        let branch = format!("refs/heads/{}", made.branch);
+        if made.progress == Progress::Begun {
+            drop(Git::at(&made.common).ask(&["update-ref", "-d", &branch, &made.base]));
+        }
         made.forget().map_err(failed)?;
         return Ok(Removed { name: made.name(), trash: None });
     }
@@ -99,8 +104,9 @@ fn removed(made: &Made, trash: &Path, now: Time) -> Result<Removed, Vec<Reason>>
 fn put_away(made: &Made, trash: &Path, now: Time) -> Result<Entry, Vec<Reason>> {
     let failed = |error: WorktreeError| vec![Reason::CannotTell(error.to_string())];
     let lying = Lying::at(made, &made.path).map_err(|reason| vec![reason])?;
-    none_of(lying.reasons())?;
+    // Before the look: what is committed after it must be seen to be another commit.
     let tips = lying.tips().map_err(|error| vec![cannot_tell(error)])?;
+    none_of(lying.reasons())?;
     let entry = Entry::open(trash, now, made, Some(&lying.own), &lying.git).map_err(failed)?;
     // What has come up since the first look is seen here. The rename is next.
     let again = still_fine(&lying, &tips).and_then(|()| {

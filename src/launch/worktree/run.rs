@@ -19,6 +19,9 @@ use crate::process::descendants;
 /// How often it is asked whether a program is still wanted.
 const ASK: Duration = Duration::from_millis(100);
 
+/// How long those that were killed may take to be dead.
+const TO_DIE: Duration = Duration::from_secs(5);
+
 /// How a program ended, and what it printed.
 #[derive(Debug)]
 pub(super) struct Ran {
@@ -77,12 +80,19 @@ pub(super) fn run_unless(
 
 /// Kills a child with its group, and what has left the group and is still below it.
 pub(super) fn kill_group(child: &Child) {
-    for process in descendants(child.id()) {
+    let below = descendants(child.id());
+    for process in &below {
         // One that is gone by now is what was wanted.
         let _ = process.signal(Signal::KILL);
     }
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
+    }
+    // Dead in a moment, and until then they would be found in the tree.
+    let end = Instant::now() + TO_DIE;
+    while below.iter().any(|process| process.is_alive()) && Instant::now() < end {
+        let moment = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+        let _ = poll(&mut [], Some(&moment));
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::WorktreeError;
 use super::git::{Git, GitError};
 use super::merged::{elsewhere, parents_of};
-use super::note::Made;
+use super::note::{Made, Progress};
 use super::repo::Lock;
 use super::submodules::{self, Moved};
 use crate::fleet::time::{Span, Time};
@@ -82,6 +82,10 @@ impl Entry {
             self.head = git.commit("HEAD")?;
         }
         self.tip = git.commit(&format!("refs/heads/{}", self.made.branch))?;
+        if self.made.progress == Progress::Begun {
+            // Any other commit is somebody else's branch of the same name.
+            self.tip = self.tip.filter(|tip| *tip == self.made.base);
+        }
         if let Some(commit) = self.to_hold(git)? {
             // By the time too: a later tree of the same name may hold something else.
             let name = format!("{REFS}/{}-{}", self.name(), self.at.0);
@@ -171,7 +175,12 @@ impl Entry {
     fn drop_empty(&self) -> Result<(), WorktreeError> {
         let wrong = |error| WorktreeError::file("remove", &self.path, error);
         self.release()?;
-        fs::remove_file(self.path.join("entry.json")).map_err(wrong)?;
+        // Its note, and what a kill may have left beside it; never a directory.
+        for entry in fs::read_dir(&self.path).map_err(wrong)?.flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                fs::remove_file(entry.path()).map_err(wrong)?;
+            }
+        }
         fs::remove_dir(&self.path).map_err(wrong)
     }
 
@@ -256,7 +265,8 @@ pub fn sweep(trash: &Path, now: Time, ttl: Span) -> Swept {
 }
 
 fn sweep_one(entry: Entry, now: Time, ttl: Span) -> Result<bool, WorktreeError> {
-    let entry = match entry.done {
+    // Without its repository nothing can be finished.
+    let entry = match entry.done || !entry.made.common.is_dir() {
         true => entry,
         false => {
             let _lock = Lock::of(&entry.made.common)?;
@@ -275,7 +285,7 @@ fn sweep_one(entry: Entry, now: Time, ttl: Span) -> Result<bool, WorktreeError> 
         return Ok(false);
     }
     // The entry's note goes last: what is half deleted is found again.
-    for part in ["tree", "git"] {
+    for part in ["tree", "git", "git.part"] {
         let path = entry.path.join(part);
         delete(&path).map_err(|error| WorktreeError::file("delete", &path, error))?;
     }
@@ -318,6 +328,10 @@ pub(super) fn resume(entry: Entry) -> Result<Option<Entry>, WorktreeError> {
 
 /// Moves a directory, also to another file system; there it is whole under its name or not there at all.
 fn move_directory(from: &Path, to: &Path) -> io::Result<()> {
+    if to.is_dir() {
+        // It was copied whole before, and the daemon ended before it could remove the first one.
+        return fs::remove_dir_all(from);
+    }
     match fs::rename(from, to) {
         Err(error) if error.kind() == ErrorKind::CrossesDevices => {
             let beside = to.with_extension("part");
@@ -329,8 +343,6 @@ fn move_directory(from: &Path, to: &Path) -> io::Result<()> {
             to.parent().map_or(Ok(()), durable::sync)?;
             fs::remove_dir_all(from)
         }
-        // It was copied whole before, and the daemon ended before it could remove the first one.
-        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && to.is_dir() => fs::remove_dir_all(from),
         moved => moved,
     }
 }

@@ -227,7 +227,7 @@ impl World {
                 }
             }
             Act::Fetch => drop(git(&repo, &["fetch", "-q", "origin"])),
-            Act::Tag => drop(try_git(&repo, &["tag", "-f", &format!("tag-{}", self.texts), &self.head()])),
+            Act::Tag => drop(try_git(&repo, &["tag", &format!("tag-{}", self.head()), &self.head()])),
             Act::Remove => self.remove(),
             Act::Amend(_) | Act::Back | Act::Revert | Act::Enter => {}
         }
