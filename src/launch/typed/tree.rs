@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::super::env::{Provenance, of_worker};
 use super::super::plan::permitted;
 use super::Desk;
@@ -23,6 +25,9 @@ use crate::launch::worktree::{Made, Wanted, WorktreeError, make, remove, set_up,
 
 /// How long an ended turn waits to be told what was done in the tree.
 const TO_TELL: Duration = Duration::from_secs(20);
+
+/// How long somebody may still be in a tree that is being made: what a killed daemon had started there.
+const TO_BE_LEFT: Duration = Duration::from_secs(60);
 
 impl Desk {
     /// Returns where the trees are.
@@ -124,13 +129,22 @@ impl Keeper {
         // Whoever waits for it here may go: at a stop, and when the daemon ends.
         let gone = Dropped::default();
         let (stop, is_gone) = (self.stop.clone(), gone.0.clone());
-        let work = move || {
+        let work = Arc::new(move || {
             let mut made = make(&wanted)?;
             let is_unwanted = || stop.is_cancelled() || is_gone.load(Ordering::Relaxed);
             set_up(&mut made, &command, &environment, spec.setup_timeout.std(), &is_unwanted)?;
             Ok::<Made, WorktreeError>(made)
+        });
+        let until = Instant::now() + TO_BE_LEFT;
+        let made = loop {
+            let once = work.clone();
+            match self.dir.on_disk(move |_| once()).await {
+                Err(WorktreeError::Busy { .. }) if Instant::now() < until && !self.stop.is_cancelled() => {
+                    self.rest().await;
+                }
+                made => break made?,
+            }
         };
-        let made = self.dir.on_disk(move |_| work()).await?;
         if !made.missing.is_nothing() {
             tracing::info!(worker = %worker.name, worktree = name, missing = %made.missing, "a worktree lacks work of the leader's");
         }

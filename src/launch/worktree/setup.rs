@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::WorktreeError;
 use super::note::{Made, Progress};
 use super::run::{Keep, RunError, run_unless};
+use super::users::users_of;
 
 /// How much of the end of what it printed is told.
 const TAIL: usize = 2048;
@@ -22,7 +23,7 @@ const LINES: usize = 12;
 ///
 /// # Errors
 ///
-/// Fails when it cannot be started, does not end in time, or ends with another code than 0; it may be run again.
+/// Fails when somebody is in the tree, or when it cannot be started, does not end in time, or ends with another code than 0; it may be run again.
 pub fn set_up<S: AsRef<OsStr>>(
     made: &mut Made,
     command: &[S],
@@ -34,6 +35,11 @@ pub fn set_up<S: AsRef<OsStr>>(
         return Ok(());
     }
     if let Some((program, args)) = command.split_first() {
+        // Such as the setup of a daemon that was killed: two at once would be in each other's way.
+        let users = users_of(&made.path).unwrap_or_default();
+        if !users.is_empty() {
+            return Err(WorktreeError::Busy { path: made.path.clone(), users: users.join(", ") });
+        }
         let failed = |why: String, last: &[u8]| WorktreeError::Setup {
             command: command.iter().map(|word| word.as_ref().to_string_lossy()).collect::<Vec<_>>().join(" "),
             path: made.cwd.clone(),

@@ -180,8 +180,16 @@ async fn a_daemon_that_dies_in_the_setup_is_followed_by_one_that_runs_it_again()
     first.dies().await;
     until("its setup is killed", || house.processes().is_empty()).await;
     write(&house.place.path().join("go"), "");
+    // What a daemon that was killed leaves running is waited for.
+    let mut left = std::process::Command::new("sleep").arg("600").current_dir(tree(&house)).spawn().unwrap();
     let mut second = house.live();
-    second.starts(&worker).await;
+    second.order(WorkEffect::Start(worker.clone()));
+    left.kill().unwrap();
+    left.wait().unwrap();
+    let began = second.next().await;
+    assert!(matches!(began, Sighting::Began { .. }), "{began:?}");
+    let up = second.next().await;
+    assert!(matches!(up, Sighting::Up { .. }), "{up:?}");
     assert_eq!(fs::read_to_string(tree(&house).join("out")).unwrap(), "run\nrun\n");
     second.stops(&worker).await;
     house.nothing_is_left();

@@ -183,6 +183,12 @@ fn setup_is_run_once_in_the_tree_with_the_environment_that_it_is_given() {
     let began = Instant::now();
     let stopped = set_up(&mut made, &command("sleep 600"), &environment, minute, &|| true).unwrap_err().to_string();
     assert!(stopped.contains("it was stopped") && began.elapsed() < minute, "{stopped}");
+    let other = std::process::Command::new("sleep").arg("600").current_dir(&made.path).spawn();
+    let mut other = other.unwrap();
+    let busy = set_up(&mut made, &command("true"), &environment, minute, &|| false).unwrap_err().to_string();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert!(busy.contains(&format!("in use by {} (sleep): try again", other.id())), "{busy}");
     let missing = set_up(&mut made, &["nosuchprogram"], &environment, minute, &|| false).unwrap_err().to_string();
     assert!(missing.contains("there is no program 'nosuchprogram' on its PATH"), "{missing}");
     let script =
