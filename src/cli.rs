@@ -36,6 +36,7 @@ mod wait;
 mod window;
 mod wire;
 mod worker;
+mod worktrees;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -129,6 +130,12 @@ enum Command {
     /// Stop a worker
     #[command(after_help = worker::STOP_EXAMPLES)]
     Stop(worker::StopArgs),
+    /// Show the worktrees of workers, why one is kept, or remove one
+    #[command(after_help = worktrees::EXAMPLES)]
+    Worktrees {
+        #[command(subcommand)]
+        command: Option<worktrees::WorktreesCommand>,
+    },
     /// Watch a worker's pane in this terminal, and type into it
     #[command(after_help = attach::EXAMPLES)]
     Attach(attach::AttachArgs),
@@ -218,6 +225,7 @@ fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
         Command::Trace(args) => trace::run(terminal, args),
         Command::Spawn(args) => worker::spawn(terminal, args),
         Command::Stop(args) => worker::stop(terminal, args),
+        Command::Worktrees { command } => worktrees::run(terminal, command),
         Command::Attach(args) => attach::run(terminal, args),
         Command::Screen(args) => screen::run(terminal, args),
         Command::Charter { command } => charter::run(terminal, command),

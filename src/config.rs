@@ -51,6 +51,8 @@ pub struct Config {
     pub endpoints: BTreeMap<EndpointName, Endpoint>,
     /// Programs that a profile may start. Default: none listed, which means whatever a profile names.
     pub executables: Vec<String>,
+    /// How long removed worktrees lie in the trash before they are deleted. Default: 14 days.
+    pub trash_ttl: Span,
     /// Programs that `run:command` may start. Default: none.
     pub commands: Vec<String>,
     /// What becomes of the sessions that the last daemon left. Default: `adopt`.
@@ -310,6 +312,7 @@ pub fn resolve(
         nudge: check::nudge(source, &raw.nudge)?,
         endpoints: check::endpoints(source, &raw)?,
         executables: check::programs(source, "launch.executables", &raw.launch.executables)?,
+        trash_ttl: check::trash_ttl(source, &raw.launch)?,
         commands: check::programs(source, "commands.allow", &raw.commands.allow)?,
         on_restart: check::on_restart(source, &raw)?,
         limits: check::limits(source, &raw.limits)?,

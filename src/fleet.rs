@@ -49,6 +49,7 @@ pub mod typing;
 pub mod view;
 mod waits;
 mod why;
+pub mod work;
 pub mod worker;
 
 pub use state::{Fleet, Limits};

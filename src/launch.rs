@@ -15,14 +15,17 @@ mod memory;
 pub mod pane_exec;
 pub mod plan;
 pub mod policy;
+pub mod trees;
 pub mod turn_dir;
 pub mod typed;
+pub mod worktree;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::engine::ports::{Boxed, Launchers, Report};
+use crate::engine::worktrees::{TrashView, Worktrees};
 use crate::fleet::ids::WorkerName;
 use crate::fleet::input::WorkEffect;
 use crate::fleet::refusal::Refusal;
@@ -36,6 +39,8 @@ pub struct Both {
     pub exec: exec::Exec,
     /// For workers with a session.
     pub typed: typed::Typed,
+    /// The worktrees of those.
+    pub trees: trees::Trees,
 }
 
 impl Launchers for Both {
@@ -73,5 +78,15 @@ impl Launchers for Both {
 
     fn listed(&self, worker: &WorkerName) {
         self.typed.listed(worker);
+    }
+
+    fn worktrees(&self) -> Boxed<Result<Worktrees, Refusal>> {
+        let trees = self.trees.clone();
+        trees::on_disk(move || trees.list())
+    }
+
+    fn remove_worktree(&self, name: String) -> Boxed<Result<TrashView, Refusal>> {
+        let trees = self.trees.clone();
+        trees::on_disk(move || trees.remove(&name))
     }
 }

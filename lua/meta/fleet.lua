@@ -84,6 +84,12 @@
 ---@field files string[] JSON files, below its directory or (with the marker) its private folder.
 ---@field names string[] Paths in them, such as `env.NAME`. If what stands there changes while it runs, it is stopped and the leader told.
 
+---@class fleet.Worktree
+---@field base? string What it begins with: a branch, a tag or a commit; what is checked out in `cwd` if absent. What the base lacks of the work there is told.
+---@field copy? string[] Files of the checkout that are brought along, such as `.env`: from its top, with `*`, `?` and `**`; only what lies in it.
+---@field setup? string[] Program and arguments, run once in the new worktree before the worker starts.
+---@field setup_timeout? string|number How long `setup` may take; `"10m"` if absent.
+
 ---@class fleet.Task
 ---@field prompt string The text.
 ---@field kind? string The sender's free word for the kind of work.
@@ -109,6 +115,7 @@
 ---@field turn string The turn's id.
 ---@field from table Who answered: `worker`, `role`, `profile`, `launcher`.
 ---@field stderr? string The end of what the process wrote to stderr.
+---@field work? table What was done in the worker's worktree: `branch`, `base`, `commits`, `files_changed`, `dirty` (something is not committed).
 ---@field times table When what happened, in milliseconds since 1970.
 
 ---@class fleet.Question
@@ -154,6 +161,7 @@
 ---@field context_cap? fleet.ContextCap How full the session of a worker may become. One that is asked for a hand-over note and is given a fresh session under the same name, which begins with that note.
 ---@field restarts? fleet.Restarts How many sessions that a role started by itself may fail, before it starts no more until one is spawned by hand or the profile is changed; `{ failures = 5, within = "10m" }` if absent.
 ---@field typing? fleet.Typing How a `typed` worker is typed to, and what its screen shows.
+---@field worktree? boolean|fleet.Worktree A git worktree for each of its workers, on a branch of its own, made from the repository that `cwd` lies in. It goes when its worker does, unless work could be lost: then it is kept, and `fleetd worktrees` says why. Not for `exec`.
 ---@field grants? string[] What its workers may do inside their turn beside printing: `"reply"` (give the reply by a call), `"ask"` (ask whoever sent it). Both if absent; a list narrows, `{}` grants nothing.
 
 ---@class fleet.Role

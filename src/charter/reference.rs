@@ -90,7 +90,7 @@ fn launchers(out: &mut String) {
     }
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 18] {
+fn classes() -> [(&'static str, &'static [Field]); 19] {
     [
         ("fleet.Typing", describe::TYPING),
         ("fleet.ContextCap", describe::CONTEXT_CAP),
@@ -102,6 +102,7 @@ fn classes() -> [(&'static str, &'static [Field]); 18] {
         ("fleet.Sign", describe::SIGN),
         ("fleet.Transcript", describe::TRANSCRIPT),
         ("fleet.Guard", describe::GUARD),
+        ("fleet.Worktree", describe::WORKTREE),
         ("fleet.Task", describe::TASK),
         ("fleet.Load", describe::LOAD),
         ("fleet.Envelope", describe::ENVELOPE),

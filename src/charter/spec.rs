@@ -15,9 +15,10 @@ use crate::fleet::refusal::nearest;
 use crate::fleet::team::{Address, Profile, RecipeSpec, Role};
 use crate::fleet::time::Span;
 use crate::fleet::typing::Typing;
+use crate::fleet::work::{WorktreeSpec, copy_parts};
 
 /// Fields that are planned; an author who read of them is told so.
-const LATER: &[&str] = &["copy", "setup", "schema", "budget"];
+const LATER: &[&str] = &["schema", "budget"];
 
 /// A wrong field with what is wrong about it; the field's name helps to find its line.
 #[derive(Debug)]
@@ -206,6 +207,7 @@ pub(super) fn profile(name: &str, value: &Value) -> Result<Declared, Wrong> {
         typing: fields.get("typing").map(|_| typing(&fields)).transpose()?,
         model: fields.text("model")?,
         endpoint: fields.text("endpoint")?,
+        worktree: worktree(&fields)?,
         plan: None,
         launcher,
     };
@@ -298,6 +300,34 @@ pub(super) fn typing(fields: &Fields) -> Result<Box<Typing>, Wrong> {
     }))
 }
 
+/// Reads which worktree the workers of a profile get.
+fn worktree(fields: &Fields) -> Result<Option<Box<WorktreeSpec>>, Wrong> {
+    let none = Value::Object(Map::new());
+    let value = match fields.get("worktree") {
+        None | Some(Value::Bool(false)) => return Ok(None),
+        Some(Value::Bool(true)) => &none,
+        Some(value @ Value::Object(_)) => value,
+        // An empty table crosses as a list.
+        Some(Value::Array(list)) if list.is_empty() => &none,
+        Some(other) => return fields.wrong("worktree", "true, or a table such as { base = \"main\" }", other),
+    };
+    let inner = Fields::of(format!("{}: field 'worktree'", fields.what), value, describe::WORKTREE)?;
+    let base = inner.text("base")?;
+    if base.as_ref().is_some_and(|base| base.trim().is_empty() || base.starts_with('-') || base.contains('\0')) {
+        return inner.refuse("base", "expected a branch, a tag or a commit");
+    }
+    let copy = inner.texts("copy")?.unwrap_or_default();
+    if let Some((pattern, why)) = copy.iter().find_map(|pattern| Some((pattern, copy_parts(pattern).err()?))) {
+        return inner.refuse("copy", format!("'{pattern}': {why}"));
+    }
+    let setup = inner.texts("setup")?.unwrap_or_default();
+    if setup.first().is_some_and(String::is_empty) || setup.iter().any(|part| part.contains('\0')) {
+        return inner.refuse("setup", "expected a program and its arguments, such as { \"npm\", \"ci\" }");
+    }
+    let setup_timeout = inner.span("setup_timeout")?.unwrap_or(WorktreeSpec::SETUP);
+    Ok(Some(Box::new(WorktreeSpec { base, copy, setup, setup_timeout })))
+}
+
 fn grants(fields: &Fields) -> Result<Grants, Wrong> {
     let Some(words) = fields.texts("grants")? else { return Ok(Grants::default()) };
     let valid = Grant::ALL.map(Grant::word);
@@ -378,3 +408,6 @@ pub(super) fn kind(value: &Value) -> &'static str {
 pub(super) fn plain(message: String) -> Wrong {
     Wrong { field: None, message }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use std::path::Path;
 use toml::Spanned;
 
 use super::error::{ConfigError, Source, nearest};
-use super::raw::{Raw, RawEndpoint, RawLimits, RawNudge};
+use super::raw::{Raw, RawEndpoint, RawLaunch, RawLimits, RawNudge};
 use super::token::{Token, TokenError};
 use super::url::host_of;
 use super::{Auth, Endpoint, EndpointName, Host, Limits, Machine, Nudge, OnRestart, PaneHost, TokenAuth};
@@ -288,6 +288,15 @@ fn number(
         let says = format!("{setting} = {} is not between {least} and {most}", n.get_ref());
         source.refuse(&n.span(), says)
     })
+}
+
+/// How long removed worktrees are kept, if nothing is said.
+const TRASH_TTL: Span = Span::days(14);
+
+/// Returns how long removed worktrees are kept.
+pub(super) fn trash_ttl(source: Source<'_>, raw: &RawLaunch) -> Result<Span, ConfigError> {
+    let Some(span) = &raw.trash_ttl else { return Ok(TRASH_TTL) };
+    length(source, span, "trash_ttl", Span::minutes(60)..=Span::days(3_650))
 }
 
 fn length(

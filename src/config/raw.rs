@@ -44,6 +44,7 @@ pub(super) struct RawEndpoint {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawLaunch {
     pub executables: Vec<Spanned<String>>,
+    pub trash_ttl: Option<Spanned<Span>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

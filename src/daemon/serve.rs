@@ -29,7 +29,7 @@ use crate::store::{StateDir, Store, StoreError};
 /// Sightings that may wait for the engine; launchers wait in turn when it is full.
 const SIGHTINGS: usize = 1_024;
 
-/// How often history is pruned.
+/// How often history is pruned, and worktrees are tidied.
 const PRUNE: Duration = Duration::from_secs(3_600);
 
 /// How often the charter directory is looked at without any hint that it changed.
@@ -162,7 +162,8 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
         journal: journal.clone(),
         sightings,
     });
-    let launchers = Arc::new(launch::Both { exec, typed });
+    let trees = launch::trees::Trees::of(state.path(), settings.trash_ttl);
+    let launchers = Arc::new(launch::Both { exec, typed, trees: trees.clone() });
     let ports = Ports { journal: journal.clone(), launchers, policy: Arc::new(charter), clock };
     let (handle, engine) = engine::build(fleet, ports);
     let _ = engine_handle.set(handle.clone());
@@ -178,6 +179,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     tasks.spawn("charter-watch", charter_tasks.watch);
     tasks.spawn("charter-watchdog", charter_tasks.watchdog);
     tasks.spawn("seat", super::seat::keep(handle.clone()));
+    tasks.spawn("worktrees", super::couriers::tidy(trees, PRUNE));
     tasks.spawn("prune", super::couriers::prune(handle.clone(), settings.retention, PRUNE));
 
     // Nobody is answered before the fleet goes by the charter that is in force.

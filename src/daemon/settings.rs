@@ -31,6 +31,8 @@ pub struct Settings {
     pub policy: Arc<Policy>,
     /// What becomes of the sessions that the last daemon left.
     pub on_restart: OnRestart,
+    /// How long removed worktrees lie in the trash.
+    pub trash_ttl: Span,
     /// Bounds of the fleet.
     pub limits: Limits,
     /// How long collected turns and runs are kept.
@@ -76,6 +78,7 @@ impl From<Config> for Settings {
             nudge: config.nudge,
             policy: Arc::new(Policy { executables: config.executables, endpoints: config.endpoints }),
             on_restart: config.on_restart,
+            trash_ttl: config.trash_ttl,
             limits: Limits {
                 max_workers: config.limits.max_workers,
                 max_prompt_bytes: config.limits.max_prompt_bytes,

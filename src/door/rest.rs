@@ -72,6 +72,8 @@ impl Door {
             .route("/v1/route", post(charter::route))
             .route("/v1/charter", get(charter::charter))
             .route("/v1/charter/reload", post(charter::reload))
+            .route("/v1/worktrees", get(team::worktrees))
+            .route("/v1/worktrees/remove", post(team::remove_worktree))
             .route("/v1/seat", get(team::seat))
             .route("/v1/seat/release", post(team::release))
             .route("/v1/pause", post(team::pause))

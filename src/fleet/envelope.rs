@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::ids::{MessageId, ProfileName, RoleName, TurnId, WorkerName};
 use super::time::Time;
 use super::turn::Outcome;
+use super::work::Work;
 
 /// The reply to a turn with its metadata: how the turn ended, who answered, what it took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +56,9 @@ pub struct Envelope {
     /// Where the whole text lies, if it was too long for here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<Truncated>,
+    /// What was done in the worker's worktree so far, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
     /// The turn that this one tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<TurnId>,
@@ -155,6 +159,8 @@ pub struct Finish {
     pub model: Option<String>,
     /// What showed it.
     pub proof: Option<String>,
+    /// What was done in the worker's worktree.
+    pub work: Option<Work>,
 }
 
 impl Finish {
@@ -170,6 +176,7 @@ impl Finish {
             usage: None,
             model: None,
             proof: None,
+            work: None,
         }
     }
 }

@@ -157,6 +157,7 @@ impl Fleet {
             stderr: finish.stderr,
             generation: turn.generation,
             truncated: finish.truncated,
+            work: finish.work,
             retry_of: turn.retry_of,
         }
     }

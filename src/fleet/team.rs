@@ -16,6 +16,7 @@ use super::life::{ContextCap, Restarts};
 use super::plan::Plan;
 use super::time::{Span, Time};
 use super::typing::Typing;
+use super::work::WorktreeSpec;
 
 /// A loaded charter's number and the hash of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +91,9 @@ pub struct Profile {
     /// What its launcher made of all that; absent in rows of older versions, whose launchers were not Lua.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Arc<Plan>>,
+    /// The git worktree that each of its workers gets; none = all work in `cwd`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Box<WorktreeSpec>>,
 }
 
 impl Profile {

@@ -17,6 +17,7 @@ mod submit;
 mod sweep;
 mod text;
 mod transcript;
+mod tree;
 mod work;
 
 use std::future::Future;

@@ -170,6 +170,7 @@ async fn bench() -> Bench {
         model: None,
         endpoint: None,
         plan: None,
+        worktree: None,
     };
     let role = Role { name: "w".into(), about: None, profiles: vec!["p".into()], max_busy: 1, max_waiting: 10 };
     let team = Team {

@@ -194,6 +194,7 @@ impl House {
             model: None,
             endpoint: None,
             plan: None,
+            worktree: None,
         };
         Worker {
             name: "w-1".into(),

@@ -297,6 +297,7 @@ pub fn team(number: u64, max_busy: u32) -> Arc<Team> {
             model: None,
             endpoint: None,
             plan: None,
+            worktree: None,
         };
         let role =
             Role { name: role.into(), about: None, profiles: vec![profile.name.clone()], max_busy, max_waiting: 3 };

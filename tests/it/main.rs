@@ -49,4 +49,5 @@ mod support;
 mod token;
 mod token_seat;
 mod typed;
+mod worktrees;
 mod wrong_input;

@@ -3,6 +3,7 @@
 
 mod herdr;
 mod life;
+mod worktrees;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -9,6 +9,7 @@ mod nudges;
 mod pauses;
 mod restarts;
 mod submissions;
+mod trees;
 mod trouble;
 
 use std::fs;

@@ -92,5 +92,6 @@ fn profile(name: &str, session: bool, changed: bool, capped: bool) -> Profile {
         model: None,
         endpoint: None,
         plan: None,
+        worktree: None,
     }
 }

@@ -80,7 +80,7 @@ fn mistakes_are_shown_with_their_line_and_the_near_miss() {
     );
     assert_eq!(
         refused("fleet.profile('x', {\n  launcher = 'exec',\n  comand = { 'cat' },\n})"),
-        "a.lua:3: profile 'x': unknown field 'comand'; did you mean 'command'? valid: about, launcher, command, model, endpoint, options, cwd, env, timeout, idle_ttl, context_cap, restarts, typing, grants\n  3 |   comand = { 'cat' },"
+        "a.lua:3: profile 'x': unknown field 'comand'; did you mean 'command'? valid: about, launcher, command, model, endpoint, options, cwd, env, timeout, idle_ttl, context_cap, restarts, typing, worktree, grants\n  3 |   comand = { 'cat' },"
     );
     assert_eq!(
         refused("fleet.profile('x', { launcher = 'exec', command = { 'cat' }, timeout = '90 parsecs' })"),

@@ -1,4 +1,4 @@
-//! Callers and workers: `whoami`, `list`, `spawn`, `stop`; the seat and the pause.
+//! Callers and workers: `whoami`, `list`, `spawn`, `stop`; the seat, the pause, the worktrees.
 //! How a worker is started is the launchers' matter.
 
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use super::super::refused::Refused;
 use super::super::whoami::Whoami;
 use super::Door;
 use crate::engine::requests::{Origin, SpawnRequest};
+use crate::engine::worktrees::RemoveWorktreeRequest;
 use crate::fleet::caller::Caller;
 use crate::fleet::rules::Door as Way;
 
@@ -32,6 +33,12 @@ pub(super) struct StopRequest {
 impl Subject for StopRequest {
     fn subject(&self) -> About {
         About::default().name(&self.worker)
+    }
+}
+
+impl Subject for RemoveWorktreeRequest {
+    fn subject(&self) -> About {
+        About::default().name(&self.name)
     }
 }
 
@@ -72,6 +79,24 @@ pub(super) async fn stop(
     Json(request): Json<StopRequest>,
 ) -> Result<Response, Refused> {
     Ok(Out(door.engine.stop(&caller, &request.worker, request.kill).await?).into_response())
+}
+
+/// The worktrees of workers.
+pub(super) async fn worktrees(
+    State(door): State<Arc<Door>>,
+    Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.worktrees(&caller).await?).into_response())
+}
+
+/// Moves a worktree to the trash.
+pub(super) async fn remove_worktree(
+    State(door): State<Arc<Door>>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<RemoveWorktreeRequest>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.remove_worktree(&caller, request).await?).into_response())
 }
 
 /// Who sits in the seat.

@@ -227,10 +227,9 @@ impl Keeper {
             self.pane = self.desk.host().pane_of(vec![root.into()]).await.unwrap_or_default();
         }
         ending::end(root).await;
-        self.clear_away().await;
-        self.desk
-            .tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why: why.into() })
-            .await;
+        let kept = self.clear_away().await;
+        let (worker, session) = (self.worker.name.clone(), self.worker.session);
+        self.desk.tell(Sighting::Gone { worker, session, why: format!("{why}{kept}") }).await;
     }
 
     /// Its pane-exec is gone by itself.
@@ -252,21 +251,25 @@ impl Keeper {
             drop(tokio::task::spawn_blocking(move || ending::kill(root)).await);
         }
         self.tell_traces().await;
-        self.clear_away().await;
-        let why = said(record.as_deref());
+        let kept = self.clear_away().await;
+        let why = said(record.as_deref()) + &kept;
         self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why }).await;
     }
 
-    /// Closes the pane of a session of which nothing runs any more, and removes its files.
-    pub(super) async fn clear_away(&mut self) {
+    /// Closes the pane of a session of which nothing runs any more, puts its worktree away, and removes its files.
+    /// Returns what is to be said of what is kept.
+    pub(super) async fn clear_away(&mut self) -> String {
         if let Some(pane) = self.pane.take()
             && let Err(error) = self.desk.host().close(pane).await
         {
             tracing::info!(worker = %self.worker.name, %error, "the pane of a session that ended was not closed");
         }
+        // The files go last: as long as they are there, a daemon that comes back does all of this again.
+        let kept = self.put_tree_away().await;
         if let Err(error) = self.dir.on_disk(SessionDir::remove).await {
             tracing::warn!(worker = %self.worker.name, %error, "the files of a session that ended stay");
         }
+        kept.map(|kept| format!("; its worktree {kept}")).unwrap_or_default()
     }
 
     pub(super) async fn rest(&self) {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::memory;
 use super::keeper::{Keeper, Order, Told};
-use super::{Desk, files, nudge, sweep};
+use super::{Desk, files, nudge, sweep, tree};
 use crate::engine::panes::PaneSeen;
 use crate::fleet::ids::{TurnId, WorkerName};
 use crate::fleet::input::{Sighting, WorkEffect};
@@ -78,8 +78,10 @@ impl Sessions {
             tokio::select! {
                 () = &mut sweep, if !is_swept => {
                     is_swept = true;
+                    // First the trees, then who is kept: a keeper is there before its tree.
+                    let trees = tree::all(&self.desk);
                     let kept = self.kept.iter().map(|(name, kept)| dir_name(name, kept.session)).collect();
-                    self.chores.spawn(sweep::leftovers(self.desk.clone(), kept));
+                    self.chores.spawn(sweep::leftovers(self.desk.clone(), kept, trees));
                 }
                 told = told.recv() => match told {
                     Some(super::Told::Order(order)) => self.carry_out(order).await,

@@ -34,6 +34,12 @@ enum Obstacle {
 impl Keeper {
     /// Brings the session up, or finds it; returns its pane-exec once it is known, and nothing when it is over already.
     pub(super) async fn begin(&mut self, may_start: bool) -> Option<ProcessId> {
+        if let Err(why) = self.settle_in(may_start).await
+            && matches!(self.dir.on_disk(SessionDir::seal).await, Ok(true))
+        {
+            self.not_up(&why, None).await;
+            return None;
+        }
         let until = Instant::now() + self.typing().ready_timeout.std();
         loop {
             match self.dir.standing() {
@@ -174,7 +180,7 @@ impl Keeper {
             let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
             why = format!("{why}; the last lines of its screen:\n{}", last.join("\n"));
         }
-        self.clear_away().await;
+        why += &self.clear_away().await;
         self.desk.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
     }
 

@@ -7,14 +7,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::super::ending;
-use super::Desk;
 use super::files::{SessionDir, Standing};
+use super::{Desk, tree};
 use crate::launch::turn_dir::TurnDir;
+use crate::launch::worktree::Made;
 use crate::process::ProcessId;
 
-/// Ends every session that has files and no keeper.
-pub(super) async fn leftovers(desk: Arc<Desk>, kept: HashSet<String>) {
+/// Ends every session that has files and no keeper, and puts away every worktree that has none.
+pub(super) async fn leftovers(desk: Arc<Desk>, kept: HashSet<String>, trees: Vec<Made>) {
     let sessions = desk.options.sessions.clone();
+    let unowned: Vec<Made> = trees.into_iter().filter(|made| !kept.contains(&made.name())).collect();
     let listed = tokio::task::spawn_blocking(move || list(sessions, &kept)).await.unwrap_or_default();
     for path in listed {
         let dir = SessionDir::new(path);
@@ -37,6 +39,11 @@ pub(super) async fn leftovers(desk: Arc<Desk>, kept: HashSet<String>) {
         if let Err(error) = dir.on_disk(SessionDir::remove).await {
             tracing::warn!(%error, "files of a session that nobody knows stay");
         }
+    }
+    // After the sessions, whose processes were in them.
+    for made in unowned {
+        tracing::warn!(worktree = made.name(), "a worktree that the fleet does not know is put away");
+        drop(tree::put_away(&desk, made).await);
     }
 }
 

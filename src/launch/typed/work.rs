@@ -484,7 +484,8 @@ impl Keeper {
         self.desk.tell(Sighting::Taken { worker: self.worker.name.clone(), turn, process: None }).await;
     }
 
-    pub(super) async fn finished(&self, turn: TurnId, finish: Finish, idle: bool) {
+    pub(super) async fn finished(&self, turn: TurnId, mut finish: Finish, idle: bool) {
+        finish.work = self.work_done().await;
         let worker = self.worker.name.clone();
         self.desk.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
     }

@@ -20,6 +20,7 @@ use crate::engine::requests::{
     Acked, AskRequest, Asked, Mail, Noted, PauseView, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult,
     SeatView, SendRequest, SpawnRequest, Trace,
 };
+use crate::engine::worktrees::{RemoveWorktreeRequest, TrashView, Worktrees};
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{RunId, TurnId};
 use crate::fleet::mail::Question;
@@ -295,6 +296,26 @@ pub(in crate::door::rest) const PATHS: &[Path] = &[
         takes: Takes::Query(schema::taken::<Nothing>),
         gives: &[gives::<Map<String, Value>>(200, "The document.")],
         refuses: &[],
+    },
+    Path {
+        method: Method::GET,
+        path: "/v1/worktrees",
+        verb: Verb::List,
+        does: "Lists the worktrees of workers: those that stand, with what keeps them, and those in the trash.",
+        id: None,
+        takes: Takes::Query(schema::taken::<Nothing>),
+        gives: &[gives::<Worktrees>(200, "The worktrees.")],
+        refuses: &[Unavailable],
+    },
+    Path {
+        method: Method::POST,
+        path: "/v1/worktrees/remove",
+        verb: Verb::Stop,
+        does: "Moves the worktree of a worker that is gone to the trash; refuses with every reason if work could be lost.",
+        id: None,
+        takes: Takes::Body(shape::<RemoveWorktreeRequest>()),
+        gives: &[gives::<TrashView>(200, "It is in the trash.")],
+        refuses: &[Unknown, Conflict, Unavailable],
     },
     Path {
         method: Method::GET,
