@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::engine::ports::{Boxed, Launchers, Report};
+use crate::engine::ports::{Boxed, Launchers, Report, Source};
 use crate::engine::worktrees::{TrashView, Worktrees};
 use crate::fleet::ids::WorkerName;
 use crate::fleet::input::WorkEffect;
@@ -76,8 +76,8 @@ impl Launchers for Both {
         }
     }
 
-    fn listed(&self, worker: &WorkerName) {
-        self.typed.listed(worker);
+    fn listed(&self, worker: &WorkerName, source: Source) {
+        self.typed.listed(worker, source);
     }
 
     fn worktrees(&self) -> Boxed<Result<Worktrees, Refusal>> {

@@ -25,9 +25,14 @@ impl Keeper {
     pub(super) async fn prepare_place(&mut self) -> Result<Prepared, String> {
         let cwd = self.worker.profile.cwd.clone().unwrap_or_else(|| ".".into());
         let cwd = cwd.canonicalize().map_err(|error| format!("{}: {error}", cwd.display()))?;
-        let [id, token] = [(); 2].map(|()| random());
-        let (id, token) = (uuid(id.map_err(unfit)?), hex(&token.map_err(unfit)?));
-        self.facts = Facts { cwd, id, url: self.desk.options.url.clone(), token, ..Facts::default() };
+        // One that is on its way may still come up: it must be the session that is known.
+        self.recall();
+        let is_new = self.facts.id.is_empty();
+        if is_new {
+            let [id, token] = [(); 2].map(|()| random());
+            let (id, token) = (uuid(id.map_err(unfit)?), hex(&token.map_err(unfit)?));
+            self.facts = Facts { cwd, id, url: self.desk.options.url.clone(), token, ..Facts::default() };
+        }
         let (profile, policy) = (&self.worker.profile, &self.desk.options.policy);
         let fill = policy.fill(self.fill(), profile, variable).map_err(|error| error.to_string())?;
         let provenance = Provenance {
@@ -37,6 +42,9 @@ impl Keeper {
             token: Some(self.facts.token.clone()),
         };
         let prepared = Prepared::of(profile, &provenance, policy, &fill).map_err(|error| error.to_string())?;
+        if !is_new {
+            return Ok(prepared);
+        }
         let (plan, mut facts) = (profile.plan.clone(), self.facts.clone());
         let made = self.dir.on_disk(move |dir| {
             if let Some(plan) = plan {
@@ -46,7 +54,13 @@ impl Keeper {
             dir.write_facts(&facts).map_err(|error| format!("{}: {error}", dir.path().display()))?;
             Ok::<_, String>(facts)
         });
-        self.facts = made.await?;
+        match made.await {
+            Ok(facts) => self.facts = facts,
+            Err(why) => {
+                self.facts = Facts::default();
+                return Err(why);
+            }
+        }
         Ok(prepared)
     }
 

@@ -31,17 +31,10 @@ impl Keeper {
             let message = format!("the report does not carry the secret with which {} was started", worker.name);
             return Err(Refusal::new(RefusalKind::NotAllowed, message).hint("it is in the variable FLEET_TOKEN"));
         }
-        let path = plan.transcript.as_ref().and_then(|one| signs::at(&report.payload, &one.path)?.as_str());
-        if let Some(path) = path.filter(|path| self.facts.transcript.as_deref() != Some(path.as_ref())) {
-            self.facts.transcript = Some(path.into());
-            let facts = self.facts.clone();
-            if let Err(error) = self.dir.on_disk(move |dir| dir.write_facts(&facts)).await {
-                tracing::warn!(worker = %self.worker.name, %error, "what is known of a session cannot be written down");
-            }
-        }
         let Some(read) = signs::read(&plan.signs, &report.payload) else { return Ok(None) };
         tracing::debug!(worker = %self.worker.name, meaning = read.sign.is.word(), "reported");
-        if report.via_child && !matches!(read.sign.is, Meaning::Context | Meaning::Settings | Meaning::Nothing) {
+        let is_program = self.dir.is_program(report.source);
+        if !is_program && !matches!(read.sign.is, Meaning::Context | Meaning::Settings | Meaning::Nothing) {
             // What the agent starts could say anything in its name.
             let message = format!(
                 "only the agent of {} itself can report that, and no process that it started",
@@ -49,11 +42,14 @@ impl Keeper {
             );
             return Err(Refusal::new(RefusalKind::NotAllowed, message));
         }
+        if is_program {
+            self.note_transcript(&report.payload).await;
+        }
         match read.sign.is {
-            Meaning::Taken => self.heard_taken(read.text.as_deref().unwrap_or_default()),
-            end if end.is_end() => self.heard_end(Told::new(end, read.text, read.why)),
-            // It prompts itself when that has ended, and reports again.
-            Meaning::GoesOn => self.heard_no_end(),
+            Meaning::Taken => self.heard_taken(read.text.as_deref().unwrap_or_default(), read.id),
+            end if end.is_end() => self.heard_end(Told::new(end, read.text, read.why).of(read.id)),
+            Meaning::GoesOn => self.heard_goes_on(read.id.as_deref()),
+            Meaning::Nothing if is_program => self.heard_itself(read.id),
             Meaning::Blocked => {
                 let why = read.why.map_or_else(|| "it asks a person".into(), |why| format!("it asks a person: {why}"));
                 self.bar(Some(Sighting::Blocked { worker: self.worker.name.clone(), why })).await;
@@ -66,7 +62,19 @@ impl Keeper {
         filled.map(Some).map_err(|error| Refusal::new(RefusalKind::Conflict, format!("its launcher's answer: {error}")))
     }
 
-    fn heard_taken(&mut self, text: &str) {
+    /// Notes which file the program writes what it does into.
+    async fn note_transcript(&mut self, payload: &Value) {
+        let path = self.plan().and_then(|plan| signs::at(payload, &plan.transcript.as_ref()?.path)?.as_str());
+        let Some(path) = path.filter(|path| self.facts.transcript.as_deref() != Some(path.as_ref())) else { return };
+        self.facts.transcript = Some(path.into());
+        let facts = self.facts.clone();
+        if let Err(error) = self.dir.on_disk(move |dir| dir.write_facts(&facts)).await {
+            tracing::warn!(worker = %self.worker.name, %error, "what is known of a session cannot be written down");
+        }
+    }
+
+    /// The program took a text: that of the turn, or a person's.
+    fn heard_taken(&mut self, text: &str, prompt: Option<String>) {
         let Doing::Submitting(submitting) = &mut self.doing else { return };
         match compare(&submitting.text, submitting.turn.id, text) {
             Same::Whole => submitting.proof = true,
@@ -76,25 +84,34 @@ impl Keeper {
             }
             Same::Part => submitting.is_cut = true,
             // A person's own words.
-            Same::Other => {}
+            Same::Other => return,
         }
+        submitting.ends.own(prompt);
     }
 
     fn heard_end(&mut self, told: Told) {
         match &mut self.doing {
-            Doing::Working(working) => working.told = Some(told),
+            Doing::Working(working) => working.ends.take(told),
             // Faster than the screen was looked at.
-            Doing::Submitting(submitting) if submitting.proof => submitting.told = Some(told),
+            Doing::Submitting(submitting) if submitting.proof => submitting.ends.take(told),
             Doing::Stopping(stopping) => stopping.ended(),
             _ => {}
         }
     }
 
-    fn heard_no_end(&mut self) {
+    /// Something that the turn began still runs: the program goes on by itself when that has ended.
+    fn heard_goes_on(&mut self, prompt: Option<&str>) {
         match &mut self.doing {
-            Doing::Working(working) => working.told = None,
-            Doing::Submitting(submitting) => submitting.told = None,
+            Doing::Working(working) => working.ends.goes_on(prompt),
+            Doing::Submitting(submitting) if submitting.proof => submitting.ends.goes_on(prompt),
             _ => {}
+        }
+    }
+
+    /// The program said something to itself: while the turn goes on, that is a part of it.
+    fn heard_itself(&mut self, prompt: Option<String>) {
+        if let Doing::Working(working) = &mut self.doing {
+            working.ends.own_more(prompt);
         }
     }
 
