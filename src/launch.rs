@@ -15,6 +15,7 @@ mod memory;
 pub mod pane_exec;
 pub mod plan;
 pub mod policy;
+mod read;
 pub mod trees;
 pub mod turn_dir;
 pub mod typed;
