@@ -4,17 +4,14 @@
 //! living processes alone, so an order may be given twice, also after a restart. No agent is known here: how one is
 //! read stands in its profile. No rule about turns may come in.
 
-mod files;
 mod keeper;
 mod look;
 mod nudge;
-mod place;
 mod report;
 mod sessions;
 mod settle;
 mod start;
 mod submit;
-mod sweep;
 mod text;
 mod transcript;
 mod work;

@@ -13,7 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::ended::gone;
 use super::super::ending;
-use super::files::{Facts, SessionDir, Standing, said};
+use super::super::fill::Fill;
+use super::super::session::dir::{Facts, SessionDir, Standing, said};
+use super::super::session::place::Site;
 use super::look::Look;
 use super::sessions::{Placed, dir_of};
 use super::work::Doing;
@@ -22,6 +24,7 @@ use crate::engine::panes::{Pane, PaneError, Screen};
 use crate::engine::ports::Report;
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
+use crate::fleet::plan::Plan;
 use crate::fleet::turn::Turn;
 use crate::fleet::typing::Typing;
 use crate::fleet::worker::{Worker, WorkerState};
@@ -104,6 +107,39 @@ impl Keeper {
             barred,
             next: None,
         }
+    }
+
+    /// Returns the launch plan; a worker of an older version has none.
+    pub(super) fn plan(&self) -> Option<&Plan> {
+        self.worker.profile.plan.as_deref()
+    }
+
+    /// Returns where the session is made.
+    pub(super) fn site(&self) -> Site<'_> {
+        let options = &self.desk.options;
+        Site {
+            worker: &self.worker,
+            dir: &self.dir,
+            policy: &options.policy,
+            url: &options.url,
+            program: &options.program,
+        }
+    }
+
+    /// Takes up what an earlier daemon wrote down of the session.
+    pub(super) fn recall(&mut self) {
+        let mut facts = std::mem::take(&mut self.facts);
+        self.site().recall(&mut facts);
+        self.facts = facts;
+    }
+
+    /// Returns what the markers of its plan stand for.
+    pub(super) fn fill(&self) -> Fill {
+        let at = match &self.doing {
+            Doing::Working(working) => Some((working.turn, working.text.as_str())),
+            _ => None,
+        };
+        self.site().fill(&self.facts, at)
     }
 
     pub(super) fn typing(&self) -> Typing {

@@ -11,8 +11,9 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use super::super::session::{dir::SessionDir, sweep};
 use super::keeper::{Keeper, Order, Told};
-use super::{Desk, files, nudge, sweep};
+use super::{Desk, nudge};
 use crate::engine::panes::PaneSeen;
 use crate::fleet::ids::{TurnId, WorkerName};
 use crate::fleet::input::{Sighting, WorkEffect};
@@ -78,7 +79,7 @@ impl Sessions {
                 () = &mut sweep, if !is_swept => {
                     is_swept = true;
                     let kept = self.kept.iter().map(|(name, kept)| dir_name(name, kept.session)).collect();
-                    self.chores.spawn(sweep::leftovers(self.desk.clone(), kept));
+                    self.chores.spawn(sweep::leftovers(self.desk.options.sessions.clone(), false, kept));
                 }
                 told = told.recv() => match told {
                     Some(super::Told::Order(order)) => self.carry_out(order).await,
@@ -191,8 +192,8 @@ impl Sessions {
 }
 
 /// Returns the directory of a session.
-pub(super) fn dir_of(desk: &Desk, worker: &Worker) -> files::SessionDir {
-    files::SessionDir::new(desk.options.sessions.join(dir_name(&worker.name, worker.session)))
+pub(super) fn dir_of(desk: &Desk, worker: &Worker) -> SessionDir {
+    SessionDir::new(desk.options.sessions.join(dir_name(&worker.name, worker.session)))
 }
 
 fn dir_name(name: &WorkerName, session: u64) -> String {

@@ -75,7 +75,7 @@ fn read(text: &str, transcript: &Transcript, mark: &str) -> Option<Record> {
             _ => {}
         }
     }
-    found.map(|found| Record { usage: sum(found.usage.values()), ..found.record })
+    found.map(|found| Record { usage: Usage::sum(found.usage.values()), ..found.record })
 }
 
 #[derive(Default)]
@@ -86,19 +86,6 @@ struct Found {
     usage: BTreeMap<String, Usage>,
     /// Another text was taken since.
     over: bool,
-}
-
-fn sum<'a>(all: impl Iterator<Item = &'a Usage>) -> Option<Usage> {
-    all.copied().reduce(|a, b| Usage {
-        input: a.input + b.input,
-        output: a.output + b.output,
-        cache_read: a.cache_read + b.cache_read,
-        cache_write: a.cache_write + b.cache_write,
-        cost: match (a.cost, b.cost) {
-            (None, None) => None,
-            (a, b) => Some(a.unwrap_or_default() + b.unwrap_or_default()),
-        },
-    })
 }
 
 #[cfg(test)]

@@ -4,18 +4,18 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::super::ending;
-use super::Desk;
-use super::files::{SessionDir, Standing};
+use super::dir::{SessionDir, Standing};
 use crate::launch::turn_dir::TurnDir;
 use crate::process::ProcessId;
 
-/// Ends every session that has files and no keeper.
-pub(super) async fn leftovers(desk: Arc<Desk>, kept: HashSet<String>) {
-    let sessions = desk.options.sessions.clone();
-    let listed = tokio::task::spawn_blocking(move || list(sessions, &kept)).await.unwrap_or_default();
+/// How the directory of a session ends that reads lines: its launcher keeps those, and no others.
+pub(in crate::launch) const LINES: &str = ".lines";
+
+/// Ends every session that has files and no keeper, of those that read lines or of all others.
+pub(in crate::launch) async fn leftovers(sessions: PathBuf, lines: bool, kept: HashSet<String>) {
+    let listed = tokio::task::spawn_blocking(move || list(sessions, lines, &kept)).await.unwrap_or_default();
     for path in listed {
         let dir = SessionDir::new(path);
         match dir.standing() {
@@ -40,11 +40,11 @@ pub(super) async fn leftovers(desk: Arc<Desk>, kept: HashSet<String>) {
     }
 }
 
-fn list(sessions: PathBuf, kept: &HashSet<String>) -> Vec<PathBuf> {
+fn list(sessions: PathBuf, lines: bool, kept: &HashSet<String>) -> Vec<PathBuf> {
     let entries = fs::read_dir(sessions).into_iter().flatten().flatten();
     let unknown = entries.filter(|entry| {
         let name = entry.file_name().to_string_lossy().into_owned();
-        !kept.contains(name.strip_prefix(TurnDir::REMOVED).unwrap_or(&name))
+        name.ends_with(LINES) == lines && !kept.contains(name.strip_prefix(TurnDir::REMOVED).unwrap_or(&name))
     });
     unknown.map(|entry| entry.path()).collect()
 }
