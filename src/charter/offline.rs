@@ -12,6 +12,7 @@ use super::rubric;
 use super::sources::Sources;
 use super::testing::{self, TestReport, all_free};
 use super::world::World;
+use crate::fleet::plan::Plan;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::team::{Generation, Routed, Task};
 
@@ -71,4 +72,14 @@ pub fn test(dir: &Path) -> Result<TestReport, CharterErrors> {
 pub fn route(dir: &Path, task: &Task) -> Result<Result<Routed, Refusal>, CharterErrors> {
     let world = World::load(Arc::new(Sources::read(dir)?), Generation::default(), Arc::default())?;
     Ok(rubric::ask(&world, task, &all_free(&world.team)).routed)
+}
+
+/// Returns the launch plan of a profile, as a daemon would carry it out.
+pub fn plan_of(sources: Sources, profile: &str) -> Result<Plan, CharterErrors> {
+    let world = World::load(Arc::new(sources), Generation::default(), Arc::default())?;
+    let found = world.team.profiles.get(&profile.into()).and_then(|profile| profile.plan.as_deref().cloned());
+    found.ok_or_else(|| {
+        let valid: Vec<&str> = world.team.profiles.keys().map(|name| name.as_str()).collect();
+        CharterError::plain(format!("there is no profile '{profile}'; valid: {}", valid.join(", "))).into()
+    })
 }

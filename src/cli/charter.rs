@@ -10,7 +10,7 @@ use super::exit::{Exit, Failure};
 use super::look::charter as look;
 use super::terminal::Terminal;
 use super::text;
-use crate::charter::{self, CharterErrors};
+use crate::charter::{self, CharterErrors, Sources};
 use crate::config::{self, CharterSource, Surroundings};
 use crate::fleet::team::Task;
 use crate::fleet::time::Span;
@@ -19,6 +19,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   fleetd charter check
   fleetd charter test charters/default
+  fleetd charter plan coder
   fleetd charter route --kind bulk 'Sort these names'
   fleetd charter route --dir charters/default --kind bulk
   fleetd charter reload";
@@ -30,6 +31,8 @@ pub enum CharterCommand {
     Check(DirArg),
     /// Run the tests of a charter with scripted workers; needs no daemon
     Test(DirArg),
+    /// Show the launch plan of a profile: what would be started, and how it is read; needs no daemon
+    Plan(PlanArgs),
     /// Ask where a task would go, and why; nothing is sent
     Route(RouteArgs),
     /// Read the charter anew now, instead of when its files change
@@ -44,6 +47,16 @@ pub struct DirArg {
     /// The directory of the charter [default: the one that `fleetd serve` would take here]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
+}
+
+/// What `charter plan` is told.
+#[derive(Args, Debug)]
+pub struct PlanArgs {
+    /// The profile
+    #[arg(value_name = "PROFILE")]
+    profile: String,
+    #[command(flatten)]
+    dir: DirArg,
 }
 
 /// What `charter route` is told.
@@ -65,6 +78,7 @@ pub fn run(terminal: &Terminal, command: CharterCommand) -> Result<Exit, Failure
     match command {
         CharterCommand::Check(arg) => check(terminal, &arg.dir()?),
         CharterCommand::Test(arg) => test(terminal, &arg.dir()?),
+        CharterCommand::Plan(args) => plan(terminal, args),
         CharterCommand::Route(args) => route(terminal, args),
         CharterCommand::Reload => {
             let reply = terminal.client()?.post("/v1/charter/reload", &json!({}), Span::seconds(30))?;
@@ -114,6 +128,18 @@ fn test(terminal: &Terminal, dir: &Path) -> Result<Exit, Failure> {
         }
     }
     Ok(if report.passed() { Exit::Ok } else { Exit::Failed })
+}
+
+fn plan(terminal: &Terminal, args: PlanArgs) -> Result<Exit, Failure> {
+    let dir = args.dir.dir()?;
+    let sources = Sources::read(&dir).map_err(|errors| broken(&dir, &errors))?;
+    let plan = charter::plan_of(sources, &args.profile).map_err(|errors| broken(&dir, &errors))?;
+    // It is JSON for people as well: they look for one field in it.
+    match terminal.json {
+        true => terminal.print_json(&plan)?,
+        false => terminal.print(&format!("{:#}", serde_json::to_value(&plan).unwrap_or_default()))?,
+    }
+    Ok(Exit::Ok)
 }
 
 fn route(terminal: &Terminal, args: RouteArgs) -> Result<Exit, Failure> {

@@ -1,6 +1,13 @@
 //! The real agent programs, as `e2e/agents/install` has put them there: where they are, and that they and the scripted
 //! model understand each other. What fleetd does with them is shown in other files.
 
+mod line;
+mod signs;
+mod starts;
+mod team;
+mod trouble;
+mod turns;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -6,13 +6,12 @@ mod herdr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use fleetd::engine::panes::{Key, Pane, PaneHost};
-use fleetd::pane::embedded::{Embedded, Options};
+use fleetd::engine::panes::Key;
 use fleetd::process::ProcessId;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Daemon, House, left_by, until};
+use crate::support::{Daemon, House, Person, left_by, until};
 
 fn house_with(flags: &str) -> House {
     let house = House::new(&[]);
@@ -123,29 +122,6 @@ fn ten_kills_of_the_daemon_and_no_text_is_submitted_twice() {
         // Killed between its note and its paste, a text was not typed, and nobody can know that.
         let fits = matches!((outcome, times), ("replied", 1) | ("unknown", 0 | 1));
         assert!(fits, "part {n} was submitted {times} times: {envelope}");
-    }
-}
-
-/// A person at a worker's pane.
-struct Person {
-    runtime: tokio::runtime::Runtime,
-    host: Embedded,
-    pane: Pane,
-}
-
-impl Person {
-    fn at(house: &House, daemon: &Daemon, worker: &str) -> Person {
-        let runtime = tokio::runtime::Runtime::new().unwrap();
-        let (host, task) = Embedded::new(Options::new(house.state()));
-        runtime.spawn(task);
-        let process = worker_of(daemon, worker).expect("it lives")["process"].clone();
-        let root = serde_json::from_value(process).expect("it is known");
-        let pane = runtime.block_on(host.pane_of(vec![root])).unwrap().expect("it has a pane");
-        Person { runtime, host, pane }
-    }
-
-    fn presses(&self, keys: &[Key]) {
-        self.runtime.block_on(self.host.press(self.pane.clone(), keys.to_vec())).unwrap();
     }
 }
 

@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use fleetd::engine::panes::{Key, Pane, PaneHost};
+use fleetd::pane::embedded::{Embedded, Options};
 use fleetd::process::ProcessId;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -31,6 +33,7 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 pub struct House {
     dir: TempDir,
     args: Vec<String>,
+    env: Vec<(String, String)>,
 }
 
 /// A running daemon; it is killed when this is dropped.
@@ -52,7 +55,7 @@ pub struct Refused {
 impl House {
     /// Makes a house with these charter files.
     pub fn new(files: &[(&str, &str)]) -> House {
-        let house = House { dir: TempDir::new().unwrap(), args: Vec::new() };
+        let house = House { dir: TempDir::new().unwrap(), args: Vec::new(), env: Vec::new() };
         std::fs::create_dir(house.charter()).unwrap();
         for (name, text) in files {
             house.write(name, text);
@@ -64,6 +67,21 @@ impl House {
     pub fn arg(mut self, arg: impl Into<String>) -> House {
         self.args.push(arg.into());
         self
+    }
+
+    /// Gives every command of this house one more variable.
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> House {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Makes every daemon of this house listen on the same port: sessions that outlive one know the address.
+    /// The port is outside of those that the system gives away by itself.
+    pub fn same_port(self) -> House {
+        let begin = 20_000 + std::process::id() % 9_000;
+        let free = |port: &u32| std::net::TcpListener::bind(("127.0.0.1", *port as u16)).is_ok();
+        let port = (begin..begin + 3_000).find(free).expect("one of three thousand ports is free");
+        self.arg("--listen").arg(format!("127.0.0.1:{port}"))
     }
 
     /// Writes or overwrites a charter file.
@@ -90,6 +108,7 @@ impl House {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fleetd"));
         command.args(args).env_clear().current_dir(self.dir.path()).stdin(Stdio::null());
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", self.dir.path()).env("LANG", "C.UTF-8");
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }
 
@@ -142,6 +161,41 @@ impl House {
                 }
             }
         }
+    }
+}
+
+/// A person at a worker's pane.
+pub struct Person {
+    runtime: tokio::runtime::Runtime,
+    host: Embedded,
+    pane: Pane,
+}
+
+impl Person {
+    /// Sits down before the pane of a worker, in a house whose panes are in the embedded server.
+    pub fn at(house: &House, daemon: &Daemon, worker: &str) -> Person {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let (host, task) = Embedded::new(Options::new(house.state()));
+        runtime.spawn(task);
+        let (_, roster) = daemon.get("/v1/list");
+        let workers = roster["workers"].as_array().expect("a roster");
+        let worker = workers.iter().find(|one| one["name"] == worker).expect("it lives");
+        let root = serde_json::from_value(worker["process"].clone()).expect("its process is known");
+        let pane = runtime.block_on(host.pane_of(vec![root])).unwrap().expect("it has a pane");
+        Person { runtime, host, pane }
+    }
+
+    pub fn presses(&self, keys: &[Key]) {
+        self.runtime.block_on(self.host.press(self.pane.clone(), keys.to_vec())).unwrap();
+    }
+
+    pub fn pastes(&self, text: &str) {
+        self.runtime.block_on(self.host.paste(self.pane.clone(), text.into())).unwrap();
+    }
+
+    /// Returns what the pane shows.
+    pub fn sees(&self) -> String {
+        self.runtime.block_on(self.host.screen(self.pane.clone())).unwrap().lines.join("\n")
     }
 }
 
