@@ -48,6 +48,9 @@ pub struct WorkerView {
     pub profile: ProfileName,
     /// Its launcher.
     pub launcher: String,
+    /// True if it has a screen that can be looked at.
+    #[serde(default)]
+    pub has_screen: bool,
     /// What it is doing: `starting`, `ready`, `busy`, `clearing`, `draining`, `blocked`, `parked`, `unreachable`,
     /// `failed` or `gone`.
     pub state: String,
@@ -371,6 +374,7 @@ pub fn view_worker(worker: &Worker, now: Time) -> WorkerView {
         role: worker.role.clone(),
         profile: worker.profile.name.clone(),
         launcher: worker.profile.launcher.clone(),
+        has_screen: worker.profile.has_screen(),
         state: worker.state.word().to_string(),
         why: why_of(worker).map(str::to_owned),
         turn: worker.turn,
