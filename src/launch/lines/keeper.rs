@@ -274,7 +274,7 @@ impl Keeper {
         }
         self.is_gone = true;
         self.await_turn().await;
-        while self.output.has_more() && self.read_on().await {}
+        self.read_to_now().await;
         let why = self.last_words(said(record.as_deref()));
         self.clear_away().await;
         self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why }).await;

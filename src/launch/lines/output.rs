@@ -48,9 +48,14 @@ impl Output {
         self.read
     }
 
+    /// Returns how much was written by now.
+    pub(super) fn length(&self) -> u64 {
+        self.path.metadata().map_or(0, |found| found.len())
+    }
+
     /// Tells whether there is more than was read.
     pub(super) fn has_more(&self) -> bool {
-        self.path.metadata().is_ok_and(|found| found.len() > self.read)
+        self.length() > self.read
     }
 
     /// Reads lines that are whole, up to a bound.

@@ -147,7 +147,7 @@ impl Keeper {
             return Err("its input is full: its program does not read".into());
         }
         // What it wrote until now belongs to no turn.
-        while self.output.has_more() && self.read_on().await {}
+        self.read_to_now().await;
         let (id, note) = (turn.id, Note { at: self.output.place(), cost: self.cost });
         let from = note.at;
         let noted = serde_json::to_vec(&note).map_err(|error| error.to_string())?;
@@ -206,6 +206,12 @@ impl Keeper {
         let why = format!("it is not known whether the worker took the text: {why}");
         self.stop_turn(turn, from, !torn).await;
         self.finished(turn, Finish::without_reply(Outcome::Unknown, why), false).await;
+    }
+
+    /// Reads all that the program has written by now, and not what it writes meanwhile.
+    pub(super) async fn read_to_now(&mut self) {
+        let end = self.output.length();
+        while self.output.place() < end && self.read_on().await {}
     }
 
     /// Reads what the program has written since. Returns whether there was something.
@@ -326,7 +332,7 @@ impl Keeper {
                 let stuck = self.pipe.open(&self.dir.input()).is_ok() && !self.pipe.takes();
                 self.bar(stuck.then(|| "its input is full: its program does not read".into())).await;
             }
-            Doing::At(at) if self.output.place().saturating_sub(at.from) > MOST => {
+            Doing::At(at) if self.output.length().saturating_sub(at.from) > MOST => {
                 let why = format!("its program wrote more than {} MiB in one turn", MOST / 1024 / 1024);
                 self.break_off(why).await;
             }

@@ -1,4 +1,5 @@
 //! A turn's story, told by lines that were recorded from a real program and by made-up ones.
+//! What the lines mean is said by signs, as a launcher would.
 
 use serde_json::{Value, json};
 
