@@ -18,6 +18,7 @@ mod init;
 mod interrupt;
 mod look;
 mod panes;
+mod pause;
 mod poll;
 mod reply;
 mod rules;
@@ -35,6 +36,7 @@ mod wait;
 mod window;
 mod wire;
 mod worker;
+mod worktrees;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -128,6 +130,12 @@ enum Command {
     /// Stop a worker
     #[command(after_help = worker::STOP_EXAMPLES)]
     Stop(worker::StopArgs),
+    /// Show the worktrees of workers, why one is kept, or remove one
+    #[command(after_help = worktrees::EXAMPLES)]
+    Worktrees {
+        #[command(subcommand)]
+        command: Option<worktrees::WorktreesCommand>,
+    },
     /// Watch a worker's pane in this terminal, and type into it
     #[command(after_help = attach::EXAMPLES)]
     Attach(attach::AttachArgs),
@@ -146,6 +154,11 @@ enum Command {
         #[command(subcommand)]
         command: seat::SeatCommand,
     },
+    /// Hand nothing to any worker from now on; what runs goes on
+    #[command(after_help = pause::PAUSE_HELP)]
+    Pause,
+    /// Hand out again what waits
+    Resume,
     /// Run the pane server of a state directory; the daemon starts one by itself
     #[command(hide = true)]
     Panes(panes::PanesArgs),
@@ -207,9 +220,12 @@ fn carry_out(terminal: &Terminal, command: Command) -> Result<Exit, Failure> {
         Command::Cancel(args) => cancel::run(terminal, args),
         Command::Run { command } => run::run(terminal, command),
         Command::Recipes => run::recipes(terminal),
+        Command::Pause => pause::pause(terminal),
+        Command::Resume => pause::resume(terminal),
         Command::Trace(args) => trace::run(terminal, args),
         Command::Spawn(args) => worker::spawn(terminal, args),
         Command::Stop(args) => worker::stop(terminal, args),
+        Command::Worktrees { command } => worktrees::run(terminal, command),
         Command::Attach(args) => attach::run(terminal, args),
         Command::Screen(args) => screen::run(terminal, args),
         Command::Charter { command } => charter::run(terminal, command),

@@ -6,6 +6,7 @@
 mod check;
 mod error;
 mod raw;
+mod size;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -50,8 +51,12 @@ pub struct Config {
     pub endpoints: BTreeMap<EndpointName, Endpoint>,
     /// Programs that a profile may start. Default: none listed, which means whatever a profile names.
     pub executables: Vec<String>,
+    /// How long removed worktrees lie in the trash before they are deleted. Default: 14 days.
+    pub trash_ttl: Span,
     /// Programs that `run:command` may start. Default: none.
     pub commands: Vec<String>,
+    /// What becomes of the sessions that the last daemon left. Default: `adopt`.
+    pub on_restart: OnRestart,
     /// Bounds.
     pub limits: Limits,
 }
@@ -75,6 +80,16 @@ pub enum PaneHost {
     Herdr,
     /// The embedded pane server.
     Embedded,
+}
+
+/// What becomes of the sessions that the last daemon left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnRestart {
+    /// They go on, with their names and their turns.
+    #[default]
+    Adopt,
+    /// They are stopped, and what they worked at is lost.
+    Reap,
 }
 
 /// How the leader is told in its own pane that something waits for it.
@@ -154,11 +169,22 @@ pub struct Limits {
     pub retention: Span,
     /// How long a shutdown waits for open turns. Default: 10 s.
     pub drain: Span,
+    /// How long after the start of a session the next one is started at the earliest. Default: 500 ms.
+    pub start_stagger: Span,
+    /// Bytes of memory that must be available when a session is started; 0 = nobody looks. Default: 512 MiB.
+    pub memory_floor: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { max_workers: 64, max_prompt_bytes: 1 << 20, retention: Span::days(7), drain: Span::seconds(10) }
+        Limits {
+            max_workers: 64,
+            max_prompt_bytes: 1 << 20,
+            retention: Span::days(7),
+            drain: Span::seconds(10),
+            start_stagger: Span(500),
+            memory_floor: 512 << 20,
+        }
     }
 }
 
@@ -286,7 +312,9 @@ pub fn resolve(
         nudge: check::nudge(source, &raw.nudge)?,
         endpoints: check::endpoints(source, &raw)?,
         executables: check::programs(source, "launch.executables", &raw.launch.executables)?,
+        trash_ttl: check::trash_ttl(source, &raw.launch)?,
         commands: check::programs(source, "commands.allow", &raw.commands.allow)?,
+        on_restart: check::on_restart(source, &raw)?,
         limits: check::limits(source, &raw.limits)?,
         listen: listen(args, source, &raw, &auth)?,
         state: around.state_dir(args.state.as_deref())?,

@@ -9,5 +9,6 @@ pub mod handle;
 pub mod panes;
 pub mod ports;
 pub mod requests;
+pub mod worktrees;
 
 pub use handle::{Handle, Ports, build};

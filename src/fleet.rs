@@ -2,9 +2,11 @@
 //!
 //! No I/O, no clock, no async, no Lua, no HTTP may ever come in here: time and randomness are handed in.
 
+pub mod answer;
 mod ask;
 pub mod asked;
 mod barred;
+pub mod budget;
 pub mod caller;
 mod calls;
 mod change;
@@ -16,13 +18,18 @@ pub mod grants;
 pub mod ids;
 pub mod input;
 mod keys;
+pub mod life;
 pub mod mail;
 mod mailbox;
 mod nudge;
+pub mod pause;
 pub mod plan;
+mod pools;
 mod queue;
+mod reap;
 pub mod record;
 pub mod refusal;
+mod renew;
 mod reply;
 mod restore;
 pub mod rules;
@@ -32,6 +39,7 @@ pub mod seat;
 mod seen;
 mod settle;
 pub mod signs;
+mod starts;
 pub mod state;
 pub mod team;
 pub mod time;
@@ -40,6 +48,8 @@ pub mod turn;
 pub mod typing;
 pub mod view;
 mod waits;
+mod why;
+pub mod work;
 pub mod worker;
 
 pub use state::{Fleet, Limits};

@@ -13,18 +13,22 @@ pub mod fill;
 mod guard;
 mod home;
 pub mod lines;
+mod memory;
 pub mod pane_exec;
 pub mod plan;
 pub mod policy;
 mod session;
+pub mod trees;
 pub mod turn_dir;
 pub mod typed;
+pub mod worktree;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::engine::ports::{Boxed, Launchers, Report};
+use crate::engine::worktrees::{TrashView, Worktrees};
 use crate::fleet::ids::WorkerName;
 use crate::fleet::input::WorkEffect;
 use crate::fleet::plan::Drive;
@@ -41,6 +45,8 @@ pub struct All {
     pub typed: typed::Typed,
     /// For workers with a session that reads and writes lines.
     pub lines: lines::Lines,
+    /// The worktrees of those.
+    pub trees: trees::Trees,
 }
 
 impl All {
@@ -63,7 +69,12 @@ impl Launchers for All {
             | WorkEffect::Replied(worker, _)
             | WorkEffect::Interrupt(worker, _)
             | WorkEffect::Stop(worker) => self.of(worker).carry_out(order),
-            WorkEffect::Nudge(..) => self.typed.carry_out(order),
+            WorkEffect::Nudge(..) | WorkEffect::Memory => self.typed.carry_out(order),
+            // What a process was given, it has.
+            WorkEffect::Pause(_) => {
+                self.typed.carry_out(order.clone());
+                self.lines.carry_out(order);
+            }
             WorkEffect::Forget(_) => {
                 self.typed.carry_out(order.clone());
                 self.lines.carry_out(order.clone());
@@ -84,5 +95,15 @@ impl Launchers for All {
         // Whoever does not keep it has nothing to do with it.
         self.typed.listed(worker);
         self.lines.listed(worker);
+    }
+
+    fn worktrees(&self) -> Boxed<Result<Worktrees, Refusal>> {
+        let trees = self.trees.clone();
+        trees::on_disk(move || trees.list())
+    }
+
+    fn remove_worktree(&self, name: String) -> Boxed<Result<TrashView, Refusal>> {
+        let trees = self.trees.clone();
+        trees::on_disk(move || trees.remove(&name))
     }
 }

@@ -38,7 +38,13 @@ fleet.launcher("claude-headless", {
     -- Its own words for an error, and what its own helpers say.
     { is = "nothing", on = { type = "assistant", ["message.model"] = "<synthetic>" } },
     { is = "nothing", on = { type = "assistant" }, any = { "parent_tool_use_id" } },
-    { is = "said", on = { type = "assistant" }, id = "message.id", model = "message.model" },
+    {
+      is = "said", on = { type = "assistant" }, id = "message.id", model = "message.model",
+      usage = {
+        input = "message.usage.input_tokens", output = "message.usage.output_tokens",
+        cache_read = "message.usage.cache_read_input_tokens", cache_write = "message.usage.cache_creation_input_tokens",
+      },
+    },
   }
   -- Its hooks report as well; what ends a turn is only said by its lines.
   for _, sign in ipairs(plan.signs) do

@@ -128,6 +128,9 @@ end
 local function transcript()
   return {
     path = "transcript_path",
+    -- Its lines reach the file in batches, and not always in order.
+    line = "uuid",
+    parent = "parentUuid",
     signs = {
       { is = "interrupted", on = { type = "user" }, begins = { ["message.content"] = "[Request interrupted by user" } },
       { is = "taken", on = { type = "user" }, text = "message.content", id = "promptId" },

@@ -13,6 +13,14 @@
 ---@field quiet? string|number How long an idle screen must have stayed the same for a turn to be over, when nothing else shows it; `"2s"` if absent.
 ---@field limit? integer Bytes of a message that are typed at most, 8192 if absent; a longer one is given as a file.
 
+---@class fleet.ContextCap
+---@field turns? integer Turns at most.
+---@field tokens? integer Tokens of its context at most, where the agent tells them with each turn.
+
+---@class fleet.Restarts
+---@field failures? integer So many failures; 5 if absent.
+---@field within? string|number Within this time; `"10m"` if absent.
+
 ---@class fleet.WorkerSpec
 ---@field profile string The profile's name.
 ---@field command? string[] Program and arguments, as the profile has them.
@@ -68,11 +76,19 @@
 
 ---@class fleet.Transcript
 ---@field path string Where a hook's report says which file it is: lines of JSON.
+---@field line? string The path of a line's own name, where lines may be written out of order.
+---@field parent? string The path of the name of the line before it: a turn is complete once no line of it is missing.
 ---@field signs fleet.Sign[] What a line shows, the first that fits.
 
 ---@class fleet.Guard
 ---@field files string[] JSON files, below its directory or (with the marker) its private folder.
 ---@field names string[] Paths in them, such as `env.NAME`. If what stands there changes while it runs, it is stopped and the leader told.
+
+---@class fleet.Worktree
+---@field base? string What it begins with: a branch, a tag or a commit; what is checked out in `cwd` if absent. What the base lacks of the work there is told.
+---@field copy? string[] Files of the checkout that are brought along, such as `.env`: from its top, with `*`, `?` and `**`; only what lies in it.
+---@field setup? string[] Program and arguments, run once in the new worktree before the worker starts.
+---@field setup_timeout? string|number How long `setup` may take; `"10m"` if absent.
 
 ---@class fleet.Task
 ---@field prompt string The text.
@@ -99,6 +115,7 @@
 ---@field turn string The turn's id.
 ---@field from table Who answered: `worker`, `role`, `profile`, `launcher`.
 ---@field stderr? string The end of what the process wrote to stderr.
+---@field work? table What was done in the worker's worktree: `branch`, `base`, `commits`, `files_changed`, `dirty` (something is not committed).
 ---@field times table When what happened, in milliseconds since 1970.
 
 ---@class fleet.Question
@@ -141,7 +158,10 @@
 ---@field env? table<string, string> Variables that are added to the worker's small environment.
 ---@field timeout? string|number From the start of the process to its exit, such as `"30s"`.
 ---@field idle_ttl? string|number How long an idle worker that started by itself stays.
+---@field context_cap? fleet.ContextCap How full the session of a worker may become. One that is asked for a hand-over note and is given a fresh session under the same name, which begins with that note.
+---@field restarts? fleet.Restarts How many sessions that a role started by itself may fail, before it starts no more until one is spawned by hand or the profile is changed; `{ failures = 5, within = "10m" }` if absent.
 ---@field typing? fleet.Typing How a `typed` worker is typed to, and what its screen shows.
+---@field worktree? boolean|fleet.Worktree A git worktree for each of its workers, on a branch of its own, made from the repository that `cwd` lies in. It goes when its worker does, unless work could be lost: then it is kept, and `fleetd worktrees` says why. Not for `exec`.
 ---@field grants? string[] What its workers may do inside their turn beside printing: `"reply"` (give the reply by a call), `"ask"` (ask whoever sent it). Both if absent; a list narrows, `{}` grants nothing.
 
 ---@class fleet.Role

@@ -106,6 +106,18 @@ fn plan_of(world: &World, declared: &Declared, at: &At) -> Result<Plan, CharterE
     let value = json::to_json(&value, json::STEP_BYTES).map_err(|why| of_launcher(plain(why)))?;
     let mut plan = plan::read(label, &value).map_err(of_launcher)?;
     plan.endpoint.clone_from(&profile.endpoint);
+    let of_sessions = [
+        ("context_cap", profile.context_cap.is_some()),
+        ("restarts", profile.restarts.is_some()),
+        ("worktree", profile.worktree.is_some()),
+    ];
+    if let Some((field, _)) = of_sessions.into_iter().find(|(_, given)| *given && !plan.has_session()) {
+        let message = format!(
+            "{what}: field '{field}': a worker of the launcher '{}' is a new process for each turn",
+            profile.launcher
+        );
+        return Err(of_profile(Wrong { field: Some(field.into()), message }));
+    }
     Ok(plan)
 }
 

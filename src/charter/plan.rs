@@ -153,7 +153,8 @@ fn lines(what: String, value: &Value) -> Result<Lines, Wrong> {
 fn transcript(what: String, value: &Value) -> Result<Transcript, Wrong> {
     let fields = Fields::of(what, value, describe::TRANSCRIPT)?;
     let path = fields.need("path", fields.text("path")?, "the path in a report where the file is named")?;
-    Ok(Transcript { path, signs: list(&fields, "signs", sign)? })
+    let (line, parent) = (fields.text("line")?, fields.text("parent")?);
+    Ok(Transcript { path, line, parent, signs: list(&fields, "signs", sign)? })
 }
 
 fn guard(what: String, value: &Value) -> Result<Guard, Wrong> {

@@ -90,9 +90,11 @@ fn launchers(out: &mut String) {
     }
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 16] {
+fn classes() -> [(&'static str, &'static [Field]); 19] {
     [
         ("fleet.Typing", describe::TYPING),
+        ("fleet.ContextCap", describe::CONTEXT_CAP),
+        ("fleet.Restarts", describe::RESTARTS),
         ("fleet.WorkerSpec", describe::SPEC),
         ("fleet.Plan", describe::PLAN),
         ("fleet.Bring", describe::BRING),
@@ -100,6 +102,7 @@ fn classes() -> [(&'static str, &'static [Field]); 16] {
         ("fleet.Sign", describe::SIGN),
         ("fleet.Transcript", describe::TRANSCRIPT),
         ("fleet.Guard", describe::GUARD),
+        ("fleet.Worktree", describe::WORKTREE),
         ("fleet.Task", describe::TASK),
         ("fleet.Load", describe::LOAD),
         ("fleet.Envelope", describe::ENVELOPE),

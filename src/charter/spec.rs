@@ -10,13 +10,15 @@ use super::schema;
 use crate::engine::panes::Key;
 use crate::fleet::grants::{Grant, Grants};
 use crate::fleet::ids::{ProfileName, RecipeName, RoleName};
+use crate::fleet::life::{ContextCap, Restarts};
 use crate::fleet::refusal::nearest;
 use crate::fleet::team::{Address, Profile, RecipeSpec, Role};
 use crate::fleet::time::Span;
 use crate::fleet::typing::Typing;
+use crate::fleet::work::{WorktreeSpec, copy_parts};
 
 /// Fields that are planned; an author who read of them is told so.
-const LATER: &[&str] = &["context_cap", "copy", "setup", "schema", "budget"];
+const LATER: &[&str] = &["schema", "budget"];
 
 /// A wrong field with what is wrong about it; the field's name helps to find its line.
 #[derive(Debug)]
@@ -199,10 +201,13 @@ pub(super) fn profile(name: &str, value: &Value) -> Result<Declared, Wrong> {
         env,
         timeout: fields.span("timeout")?,
         idle_ttl: fields.span("idle_ttl")?,
+        context_cap: context_cap(&fields)?,
+        restarts: restarts(&fields)?,
         grants: grants(&fields)?,
         typing: fields.get("typing").map(|_| typing(&fields)).transpose()?,
         model: fields.text("model")?,
         endpoint: fields.text("endpoint")?,
+        worktree: worktree(&fields)?,
         plan: None,
         launcher,
     };
@@ -213,6 +218,29 @@ pub(super) fn profile(name: &str, value: &Value) -> Result<Declared, Wrong> {
         Some(other) => return fields.wrong("options", "a table", other),
     };
     Ok(Declared { profile, options, given: fields.map.keys().cloned().collect() })
+}
+
+/// Reads how full a session may become.
+fn context_cap(fields: &Fields) -> Result<Option<ContextCap>, Wrong> {
+    let Some(value) = fields.get("context_cap") else { return Ok(None) };
+    let inner = Fields::of(format!("{}: field 'context_cap'", fields.what), value, describe::CONTEXT_CAP)?;
+    let given = |name: &str| inner.get(name).map(|_| inner.count(name, 1, 0)).transpose();
+    let cap = ContextCap { turns: given("turns")?, tokens: given("tokens")?.map(u64::from) };
+    match cap {
+        ContextCap { turns: None, tokens: None } => {
+            fields.refuse("context_cap", "name what is counted, such as { turns = 40, tokens = 150000 }")
+        }
+        cap => Ok(Some(cap)),
+    }
+}
+
+/// Reads how often sessions may fail.
+fn restarts(fields: &Fields) -> Result<Option<Restarts>, Wrong> {
+    let Some(value) = fields.get("restarts") else { return Ok(None) };
+    let inner = Fields::of(format!("{}: field 'restarts'", fields.what), value, describe::RESTARTS)?;
+    let usual = Restarts::default();
+    let failures = inner.count("failures", 1, usual.failures)?;
+    Ok(Some(Restarts { failures, within: inner.span("within")?.unwrap_or(usual.within) }))
 }
 
 /// A profile as it was written: its launcher has not seen it yet.
@@ -270,6 +298,34 @@ pub(super) fn typing(fields: &Fields) -> Result<Box<Typing>, Wrong> {
         quiet: inner.span("quiet")?.unwrap_or(usual.quiet),
         limit: inner.count("limit", 200, usual.limit as u32)? as usize,
     }))
+}
+
+/// Reads which worktree the workers of a profile get.
+fn worktree(fields: &Fields) -> Result<Option<Box<WorktreeSpec>>, Wrong> {
+    let none = Value::Object(Map::new());
+    let value = match fields.get("worktree") {
+        None | Some(Value::Bool(false)) => return Ok(None),
+        Some(Value::Bool(true)) => &none,
+        Some(value @ Value::Object(_)) => value,
+        // An empty table crosses as a list.
+        Some(Value::Array(list)) if list.is_empty() => &none,
+        Some(other) => return fields.wrong("worktree", "true, or a table such as { base = \"main\" }", other),
+    };
+    let inner = Fields::of(format!("{}: field 'worktree'", fields.what), value, describe::WORKTREE)?;
+    let base = inner.text("base")?;
+    if base.as_ref().is_some_and(|base| base.trim().is_empty() || base.starts_with('-') || base.contains('\0')) {
+        return inner.refuse("base", "expected a branch, a tag or a commit");
+    }
+    let copy = inner.texts("copy")?.unwrap_or_default();
+    if let Some((pattern, why)) = copy.iter().find_map(|pattern| Some((pattern, copy_parts(pattern).err()?))) {
+        return inner.refuse("copy", format!("'{pattern}': {why}"));
+    }
+    let setup = inner.texts("setup")?.unwrap_or_default();
+    if setup.first().is_some_and(String::is_empty) || setup.iter().any(|part| part.contains('\0')) {
+        return inner.refuse("setup", "expected a program and its arguments, such as { \"npm\", \"ci\" }");
+    }
+    let setup_timeout = inner.span("setup_timeout")?.unwrap_or(WorktreeSpec::SETUP);
+    Ok(Some(Box::new(WorktreeSpec { base, copy, setup, setup_timeout })))
 }
 
 fn grants(fields: &Fields) -> Result<Grants, Wrong> {
@@ -352,3 +408,6 @@ pub(super) fn kind(value: &Value) -> &'static str {
 pub(super) fn plain(message: String) -> Wrong {
     Wrong { field: None, message }
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,10 +59,10 @@ pub fn run(terminal: &Terminal, args: ServeArgs) -> Result<Exit, Failure> {
 
 /// Draws what is known once the doors are open. Whoever waits for the start waits for "listens on", so it comes last.
 fn banner(terminal: &Terminal, opened: &Opened) -> String {
-    let Opened { listen, charter, degraded, adopted, resumed } = opened;
+    let Opened { listen, charter, degraded, adopted, resumed, reaped } = opened;
     if terminal.json {
         let told = json!({
-            "listen": listen.to_string(), "charter": charter, "degraded": degraded, "adopted": adopted, "resumed": resumed,
+            "listen": listen.to_string(), "charter": charter, "degraded": degraded, "adopted": adopted, "resumed": resumed, "reaped": reaped,
         });
         return told.to_string();
     }
@@ -74,6 +74,9 @@ fn banner(terminal: &Terminal, opened: &Opened) -> String {
     }];
     if charter.last_good {
         lines.push("charter: what is in force is the last good copy, not what lies in the directory".into());
+    }
+    if *reaped > 0 {
+        lines.push(format!("stopped, as on_restart says: {} of the last fleetd", count(*reaped, "session")));
     }
     if *adopted + *resumed > 0 {
         lines.push(format!("goes on: {} under way, {}", count(*adopted, "turn"), count(*resumed, "run")));

@@ -45,6 +45,14 @@ fn draw(status: &Status, url: &str, look: &Look) -> String {
     let word = if status.health.degraded.is_empty() { "ready" } else { "degraded" };
     let mut out = vec![format!("fleetd is {} at {url}", look.state(word))];
     out.extend(status.health.degraded.iter().map(|why| wrap(&safe(why), look.width, "  why: ")));
+    if let Some(pause) = &status.roster.paused {
+        let says = format!(
+            "paused by the {}, for {}: nothing is handed out before fleetd resume",
+            pause.by,
+            Span(pause.age_ms)
+        );
+        out.push(wrap(&says, look.width, "  "));
+    }
     out.push(roster::summary(&status.roster, look));
     out.push(String::new());
     out.push(roster::draw(&status.roster, look));

@@ -9,10 +9,10 @@ use std::path::Path;
 use toml::Spanned;
 
 use super::error::{ConfigError, Source, nearest};
-use super::raw::{Raw, RawEndpoint, RawLimits, RawNudge};
+use super::raw::{Raw, RawEndpoint, RawLaunch, RawLimits, RawNudge};
 use super::token::{Token, TokenError};
 use super::url::host_of;
-use super::{Auth, Endpoint, EndpointName, Host, Limits, Machine, Nudge, PaneHost, TokenAuth};
+use super::{Auth, Endpoint, EndpointName, Host, Limits, Machine, Nudge, OnRestart, PaneHost, TokenAuth};
 use crate::fleet::time::Span;
 use crate::fleet::typing::Typing;
 
@@ -27,6 +27,14 @@ pub(super) fn pane_host(source: Source<'_>, raw: &Raw) -> Result<PaneHost, Confi
             .refuse(&word.span(), format!("pane_host = \"{name}\" is not in this version"))
             .hint("write \"auto\", \"herdr\" or \"embedded\"")),
         Some((word, name)) => Err(one_of(source, word, "pane_host", name, &VALID)),
+    }
+}
+
+pub(super) fn on_restart(source: Source<'_>, raw: &Raw) -> Result<OnRestart, ConfigError> {
+    match raw.on_restart.as_ref().map(|word| (word, word.get_ref().as_str())) {
+        None | Some((_, "adopt")) => Ok(OnRestart::Adopt),
+        Some((_, "reap")) => Ok(OnRestart::Reap),
+        Some((word, name)) => Err(one_of(source, word, "on_restart", name, &["adopt", "reap"])),
     }
 }
 
@@ -238,6 +246,12 @@ pub(super) fn limits(source: Source<'_>, raw: &RawLimits) -> Result<Limits, Conf
     if let Some(span) = &raw.drain {
         limits.drain = length(source, span, "drain", Span(0)..=Span::minutes(60))?;
     }
+    if let Some(span) = &raw.start_stagger {
+        limits.start_stagger = length(source, span, "start_stagger", Span(0)..=Span::minutes(1))?;
+    }
+    if let Some(size) = &raw.memory_floor {
+        limits.memory_floor = size.get_ref().0;
+    }
     Ok(limits)
 }
 
@@ -274,6 +288,15 @@ fn number(
         let says = format!("{setting} = {} is not between {least} and {most}", n.get_ref());
         source.refuse(&n.span(), says)
     })
+}
+
+/// How long removed worktrees are kept, if nothing is said.
+const TRASH_TTL: Span = Span::days(14);
+
+/// Returns how long removed worktrees are kept.
+pub(super) fn trash_ttl(source: Source<'_>, raw: &RawLaunch) -> Result<Span, ConfigError> {
+    let Some(span) = &raw.trash_ttl else { return Ok(TRASH_TTL) };
+    length(source, span, "trash_ttl", Span::minutes(60)..=Span::days(3_650))
 }
 
 fn length(

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::{ConfigError, Source, nearest};
+use super::size::Size;
 use crate::fleet::time::Span;
 
 #[derive(Debug, Default, Deserialize)]
@@ -26,6 +27,7 @@ pub(super) struct Raw {
     pub commands: RawCommands,
     pub nudge: RawNudge,
     pub broker: Option<RawBroker>,
+    pub on_restart: Option<Spanned<String>>,
     pub limits: RawLimits,
 }
 
@@ -42,6 +44,7 @@ pub(super) struct RawEndpoint {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawLaunch {
     pub executables: Vec<Spanned<String>>,
+    pub trash_ttl: Option<Spanned<Span>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -73,6 +76,8 @@ pub(super) struct RawLimits {
     pub max_prompt_bytes: Option<Spanned<i64>>,
     pub retention: Option<Spanned<Span>>,
     pub drain: Option<Spanned<Span>>,
+    pub start_stagger: Option<Spanned<Span>>,
+    pub memory_floor: Option<Spanned<Size>>,
 }
 
 /// Reads the text, or says what in its shape is wrong.

@@ -57,6 +57,7 @@ fn nothing_said_means_the_defaults() {
     assert_eq!(config.state, PathBuf::from("/s/fleetd"));
     assert_eq!(config.charter, CharterSource::Embedded);
     assert_eq!((config.file, config.pane_host, config.auth), (None, PaneHost::Auto, Auth::LoopbackTrust));
+    assert_eq!(config.trash_ttl, Span::days(14));
     assert!(config.endpoints.is_empty() && config.executables.is_empty() && config.commands.is_empty());
     assert_eq!(config.limits, Limits::default());
     assert_eq!((config.limits.retention, config.limits.drain), (Span::days(7), Span::seconds(10)));
@@ -71,6 +72,7 @@ fn a_whole_file_is_read() {
     let text = r#"
         listen = "[::1]:9"
         charter = "mine"
+        on_restart = "reap"
         pane_host = "herdr"
         auth = "loopback-trust"
         [endpoints.local-llm]
@@ -82,6 +84,7 @@ fn a_whole_file_is_read() {
         url = "http://127.0.0.1:8080"
         [launch]
         executables = ["/bin/sh"]
+        trash_ttl = "3d"
         [commands]
         allow = ["cargo", "rg"]
         [nudge]
@@ -92,6 +95,8 @@ fn a_whole_file_is_read() {
         max_prompt_bytes = 2048
         retention = "2d"
         drain = 5
+        start_stagger = "2s"
+        memory_floor = "1GiB"
     "#;
     let config = of(&Args::default(), text).unwrap();
     assert_eq!(config.listen.to_string(), "[::1]:9");
@@ -106,10 +111,19 @@ fn a_whole_file_is_read() {
         (bare.allowed_hosts.as_slice(), &bare.key_env, bare.max_busy),
         (&["127.0.0.1".to_owned()][..], &None, None)
     );
+    assert_eq!(config.trash_ttl, Span::days(3));
     assert_eq!((config.executables, config.commands), (vec!["/bin/sh".into()], vec!["cargo".into(), "rg".into()]));
     assert_eq!((config.pane_host, config.nudge.on), (PaneHost::Herdr, false));
     assert_eq!((config.nudge.screen.prompt, config.nudge.screen.dialog), (vec!["$ ".into()], vec!["1. Yes".into()]));
-    let limits = Limits { max_workers: 3, max_prompt_bytes: 2048, retention: Span::days(2), drain: Span::seconds(5) };
+    assert_eq!(config.on_restart, OnRestart::Reap);
+    let limits = Limits {
+        max_workers: 3,
+        max_prompt_bytes: 2048,
+        retention: Span::days(2),
+        drain: Span::seconds(5),
+        start_stagger: Span::seconds(2),
+        memory_floor: 1 << 30,
+    };
     assert_eq!(config.limits, limits);
 }
 

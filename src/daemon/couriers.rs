@@ -9,6 +9,7 @@ use crate::charter::Upward;
 use crate::engine::Handle;
 use crate::fleet::input::Sighting;
 use crate::fleet::time::Span;
+use crate::launch::trees::Trees;
 
 /// Carries what launchers saw.
 pub async fn sightings(handle: Handle, mut seen: Receiver<Sighting>) {
@@ -35,6 +36,17 @@ pub async fn prune(handle: Handle, retention: Span, every: Duration) {
             Ok(0) => {}
             Ok(rows) => tracing::info!(rows, "old history dropped"),
             Err(error) => tracing::warn!(%error, "old history could not be dropped"),
+        }
+        tokio::time::sleep(every).await;
+    }
+}
+
+/// Tries worktrees again that were kept, and deletes what was long enough in the trash, now and then.
+pub async fn tidy(trees: Trees, every: Duration) {
+    loop {
+        let round = trees.clone();
+        if tokio::task::spawn_blocking(move || round.tidy()).await.is_err() {
+            tracing::error!("the round through the worktrees broke");
         }
         tokio::time::sleep(every).await;
     }

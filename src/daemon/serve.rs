@@ -15,10 +15,12 @@ use super::clock::SteadyClock;
 use super::settings::Settings;
 use super::tasks::Tasks;
 use crate::charter::{self, Charter, CharterErrors};
+use crate::config::OnRestart;
 use crate::door;
 use crate::engine::ports::{Clock, Journal, JournalError};
 use crate::engine::{self, Handle, Ports};
 use crate::fleet::Fleet;
+use crate::fleet::input::Input;
 use crate::fleet::team::{Generation, TeamLoad};
 use crate::fleet::time::Span;
 use crate::launch;
@@ -27,7 +29,7 @@ use crate::store::{StateDir, Store, StoreError};
 /// Sightings that may wait for the engine; launchers wait in turn when it is full.
 const SIGHTINGS: usize = 1_024;
 
-/// How often history is pruned.
+/// How often history is pruned, and worktrees are tidied.
 const PRUNE: Duration = Duration::from_secs(3_600);
 
 /// How often the charter directory is looked at without any hint that it changed.
@@ -49,6 +51,8 @@ pub struct Opened {
     pub adopted: usize,
     /// Runs that go on.
     pub resumed: usize,
+    /// Sessions of the last daemon that are stopped instead of adopted.
+    pub reaped: usize,
 }
 
 /// Why a daemon did not start, or had to end.
@@ -115,7 +119,14 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
 
     let saved = journal.load().await?;
     let last = Generation { number: saved.generation, hash: String::new() };
-    let fleet = Fleet::restore(saved, settings.limits.clone());
+    let mut fleet = Fleet::restore(saved, settings.limits.clone());
+    let mut reaped = 0;
+    if settings.on_restart == OnRestart::Reap {
+        reaped = fleet.workers().filter(|worker| worker.profile.has_session()).count();
+        // Recorded before the engine runs; the orders to stop are among those that it gives again after a restart.
+        let step = fleet.step(clock.now(), Input::Reap);
+        journal.commit(step.records).await?;
+    }
     let adopted = fleet.workers().filter(|worker| worker.is_occupied()).count();
     let resumed = fleet.runs().filter(|run| run.outcome.is_none()).count();
 
@@ -159,7 +170,8 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
         journal: journal.clone(),
         sightings,
     });
-    let launchers = Arc::new(launch::All { exec, typed, lines });
+    let trees = launch::trees::Trees::of(state.path(), settings.trash_ttl);
+    let launchers = Arc::new(launch::All { exec, typed, lines, trees: trees.clone() });
     let ports = Ports { journal: journal.clone(), launchers, policy: Arc::new(charter), clock };
     let (handle, engine) = engine::build(fleet, ports);
     let _ = engine_handle.set(handle.clone());
@@ -176,6 +188,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     tasks.spawn("charter-watch", charter_tasks.watch);
     tasks.spawn("charter-watchdog", charter_tasks.watchdog);
     tasks.spawn("seat", super::seat::keep(handle.clone()));
+    tasks.spawn("worktrees", super::couriers::tidy(trees, PRUNE));
     tasks.spawn("prune", super::couriers::prune(handle.clone(), settings.retention, PRUNE));
 
     // Nobody is answered before the fleet goes by the charter that is in force.
@@ -194,8 +207,8 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let router = door::rest::Door::new(shared).router(others);
     tasks.spawn("doors", listener.serve(router, stop.clone(), GRACE));
     let status = handle.policy().status();
-    opened(&Opened { listen, charter: status, degraded: handle.degraded(), adopted, resumed });
-    tracing::info!(%listen, adopted, resumed, "ready");
+    opened(&Opened { listen, charter: status, degraded: handle.degraded(), adopted, resumed, reaped });
+    tracing::info!(%listen, adopted, resumed, reaped, "ready");
     if !listen.ip().is_loopback() {
         tracing::warn!(%listen, "other machines can reach fleetd, and it speaks no TLS: put a proxy before it");
     }

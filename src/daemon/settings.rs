@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::embedded;
-use crate::config::{Auth, CharterSource, Config, Nudge, PaneHost};
+use crate::config::{Auth, CharterSource, Config, Nudge, OnRestart, PaneHost};
 use crate::fleet::Limits;
 use crate::fleet::time::Span;
 use crate::launch::policy::Policy;
@@ -29,6 +29,10 @@ pub struct Settings {
     pub nudge: Nudge,
     /// What a plan may start, and which addresses it may name.
     pub policy: Arc<Policy>,
+    /// What becomes of the sessions that the last daemon left.
+    pub on_restart: OnRestart,
+    /// How long removed worktrees lie in the trash.
+    pub trash_ttl: Span,
     /// Bounds of the fleet.
     pub limits: Limits,
     /// How long collected turns and runs are kept.
@@ -73,11 +77,15 @@ impl From<Config> for Settings {
             pane_host: config.pane_host,
             nudge: config.nudge,
             policy: Arc::new(Policy { executables: config.executables, endpoints: config.endpoints }),
+            on_restart: config.on_restart,
+            trash_ttl: config.trash_ttl,
             limits: Limits {
                 max_workers: config.limits.max_workers,
                 max_prompt_bytes: config.limits.max_prompt_bytes,
                 key_ttl: config.limits.retention,
                 seat_ttl,
+                start_stagger: config.limits.start_stagger,
+                memory_floor: config.limits.memory_floor,
                 ..Limits::default()
             },
             retention: config.limits.retention,

@@ -3,6 +3,7 @@
 //! Every door uses these and adds nothing but its own wire form.
 
 mod inside;
+mod pause;
 mod seat;
 mod texts;
 
@@ -29,7 +30,7 @@ use crate::fleet::run::Run;
 use crate::fleet::team::{Address, Routed};
 use crate::fleet::time::{Span, Time};
 use crate::fleet::turn::{Outcome, Priority};
-use crate::fleet::view::{Roster, TurnView, WorkerView, view_worker};
+use crate::fleet::view::{Roster, TurnView, WorkerView};
 
 /// The longest that one call waits; a caller that wants more asks again.
 pub const LONGEST_WAIT: Span = Span::minutes(60);
@@ -193,7 +194,7 @@ impl Handle {
 
     async fn worker_call(&self, caller: &Caller, call: Call) -> Result<WorkerView, Refusal> {
         match self.call(caller, call).await? {
-            Answer::Worker(worker) => Ok(view_worker(&worker, self.now())),
+            Answer::Worker(worker) => Ok(self.fleet().view_worker(&worker, self.now())),
             other => Err(unexpected(&other)),
         }
     }
@@ -357,6 +358,7 @@ fn unexpected(answer: &Answer) -> Refusal {
         Answer::Worker(_) => "worker",
         Answer::Noted { .. } => "noted",
         Answer::Seat(_) => "seat",
+        Answer::Paused(_) => "paused",
     };
     Refusal::new(
         RefusalKind::Internal,

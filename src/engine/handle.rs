@@ -106,6 +106,11 @@ impl Handle {
         &self.0.policy
     }
 
+    /// Returns those who start workers.
+    pub(super) fn launchers(&self) -> &Arc<dyn Launchers> {
+        &self.0.launchers
+    }
+
     /// Returns the store's reading side.
     pub fn journal(&self) -> &Arc<dyn Journal> {
         &self.0.journal

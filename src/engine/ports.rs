@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::worktrees::{TrashView, Worktrees};
 use crate::fleet::envelope::Envelope;
 use crate::fleet::events::FleetEvent;
 use crate::fleet::ids::{RecipeName, RunId, TurnId, WorkerName};
@@ -99,6 +100,14 @@ pub trait Launchers: Send + Sync + 'static {
     }
     /// Hears that a worker's own program has listed the fleet's tools. Must not block.
     fn listed(&self, _: &WorkerName) {}
+    /// Returns the worktrees of workers.
+    fn worktrees(&self) -> Boxed<Result<Worktrees, Refusal>> {
+        Box::pin(async { Ok(Worktrees::default()) })
+    }
+    /// Moves a worktree to the trash that no living worker has, unless work would be lost.
+    fn remove_worktree(&self, name: String) -> Boxed<Result<TrashView, Refusal>> {
+        Box::pin(async move { Err(Refusal::new(RefusalKind::Unknown, format!("there is no worktree '{name}'"))) })
+    }
 }
 
 /// What a program reports by a hook of its own.

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::fleet::caller::Sender;
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{Key, MessageId, QuestionId, RunId, TurnId};
 use crate::fleet::record::Event;
@@ -315,6 +316,22 @@ pub struct SeatView {
     /// Why the last try to tell it came to nothing, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_told: Option<String>,
+}
+
+/// Whether nothing is handed out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PauseView {
+    /// Whether it is so.
+    pub paused: bool,
+    /// Who wanted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Sender>,
+    /// Since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
+    /// Milliseconds since then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_ms: Option<u64>,
 }
 
 /// What a request that was cut off came to.

@@ -62,6 +62,10 @@ impl Fleet {
             return Err(Refusal::new(RefusalKind::QueueFull, message));
         }
         let to = match turn.sender {
+            Sender::Fleetd => {
+                let message = format!("turn {id} is fleetd's own, and nobody is there to answer");
+                return Err(Refusal::new(RefusalKind::Conflict, message).hint("answer it as well as you can"));
+            }
             Sender::Run(run) => self.runs.get(&run).map_or(Sender::Operator, |run| run.owner),
             sender => sender,
         };

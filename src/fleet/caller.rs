@@ -89,7 +89,7 @@ impl fmt::Display for CallerKind {
     }
 }
 
-/// Who sent a turn, and so whose mailbox its reply lies in. Text form: `leader`, `operator`, `run r3`.
+/// Who sent a turn, and so whose mailbox its reply lies in. Text form: `leader`, `operator`, `run r3`, `fleetd`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sender {
     /// The main session, whoever holds the seat.
@@ -98,6 +98,8 @@ pub enum Sender {
     Operator,
     /// A run of a recipe.
     Run(RunId),
+    /// fleetd itself, which asks a worker for a hand-over note; it has no mailbox.
+    Fleetd,
 }
 
 impl fmt::Display for Sender {
@@ -106,6 +108,7 @@ impl fmt::Display for Sender {
             Sender::Leader => f.write_str("leader"),
             Sender::Operator => f.write_str("operator"),
             Sender::Run(run) => write!(f, "run {run}"),
+            Sender::Fleetd => f.write_str("fleetd"),
         }
     }
 }
@@ -117,9 +120,10 @@ impl FromStr for Sender {
         match text {
             "leader" => Ok(Sender::Leader),
             "operator" => Ok(Sender::Operator),
+            "fleetd" => Ok(Sender::Fleetd),
             other => match other.strip_prefix("run ") {
                 Some(run) => Ok(Sender::Run(run.parse()?)),
-                None => Err(format!("'{other}' is no sender; valid: leader, operator, run r3")),
+                None => Err(format!("'{other}' is no sender; valid: leader, operator, run r3, fleetd")),
             },
         }
     }
@@ -144,9 +148,9 @@ impl JsonSchema for Sender {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "Who sent it: `leader`, `operator` or a run such as `run r3`.",
+            "description": "Who sent it: `leader`, `operator`, a run such as `run r3`, or `fleetd` itself.",
             "type": "string",
-            "pattern": "^(leader|operator|run r[0-9]{1,19})$",
+            "pattern": "^(leader|operator|fleetd|run r[0-9]{1,19})$",
             "examples": ["operator", "run r3"],
         })
     }

@@ -36,6 +36,8 @@ impl Call {
             Call::Reply { .. } => Verb::Reply,
             Call::TakeSeat(_) | Call::Resume { .. } => Verb::Whoami,
             Call::ReleaseSeat => Verb::Release,
+            Call::Pause => Verb::Pause,
+            Call::Unpause => Verb::Resume,
         }
     }
 }
@@ -93,6 +95,8 @@ impl Fleet {
                 return None;
             }
             Call::ReleaseSeat => Ok(self.release_seat(cx, sender)),
+            Call::Pause => Ok(self.pause(cx, sender)),
+            Call::Unpause => Ok(self.unpause(cx, sender)),
             Call::Ask { .. } | Call::Reply { .. } | Call::TakeSeat(_) | Call::Resume { .. } => Err(inside_a_turn()),
         })
     }
@@ -296,6 +300,8 @@ impl Fleet {
             None => spec.profiles[0].clone(),
         };
         let worker = self.start_worker(cx, &team, &role, &profile, false)?;
+        // By hand: whoever does it has seen what failed, and wants another try.
+        self.forgive(cx, &role);
         self.use_key(cx, sender, key, Made::Worker(worker.name.clone()));
         self.tell_worker_or_wait(cx, ticket, &worker);
         Ok(())
@@ -319,7 +325,7 @@ fn inside_a_turn() -> Refusal {
 pub(super) fn event_of(turn: &Turn, at: super::time::Time, what: String) -> Event {
     let run = match turn.sender {
         Sender::Run(run) => Some(run),
-        Sender::Leader | Sender::Operator => None,
+        Sender::Leader | Sender::Operator | Sender::Fleetd => None,
     };
     Event { at, turn: Some(turn.id), run, worker: turn.worker.clone(), what }
 }

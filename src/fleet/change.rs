@@ -19,6 +19,7 @@ impl Fleet {
         cx.record(Record::Generation(team.generation.number));
         let what = format!("charter generation {} in force", team.generation.number);
         cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
+        self.forgive_changed(cx, &team);
         self.team = Some(team);
         let workers: Vec<Arc<Worker>> = self.workers.values().cloned().collect();
         for worker in workers {
@@ -28,6 +29,9 @@ impl Fleet {
             match worker.state {
                 WorkerState::Ready if worker.turn.is_none() => {
                     self.retire(cx, &worker.name, "no longer in the charter's plan");
+                }
+                WorkerState::Starting if !worker.life.ordered && !self.is_awaited(&worker) => {
+                    self.worker_gone(cx, &worker.name, "no longer in the charter's plan");
                 }
                 // A removed profile drains. Surplus by a lowered cap is decided again when the worker becomes free.
                 WorkerState::Busy if !self.is_planned(&worker) => {
@@ -68,6 +72,8 @@ impl Fleet {
         let workers = self.workers.values().filter_map(|worker| {
             let turn = worker.turn.and_then(|id| self.turns.get(&id));
             let order = match (&worker.state, worker.turn, turn) {
+                // One whose turn to start had not come is started when it comes.
+                (WorkerState::Starting, _, _) if !worker.life.ordered => return None,
                 (WorkerState::Starting, _, _) => WorkEffect::Start(worker.clone()),
                 (_, Some(_), Some(turn)) if turn.state.is_in_flight() => WorkEffect::Hand(worker.clone(), turn.clone()),
                 (_, Some(id), _) => WorkEffect::Interrupt(worker.clone(), id),
@@ -78,6 +84,7 @@ impl Fleet {
             };
             Some(Effect::Work(order))
         });
-        workers.chain(runs).collect()
+        let held = self.paused.is_some().then_some(Effect::Work(WorkEffect::Pause(true)));
+        held.into_iter().chain(workers).chain(runs).collect()
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::events::FleetEvent;
 use super::ids::{ProfileName, RoleName, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Effect, WorkEffect};
+use super::life::{Life, Renewal};
 use super::record::{Event, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::state::{Cx, Fleet};
@@ -25,13 +26,21 @@ impl Fleet {
         if self.draining {
             return;
         }
-        let Some(team) = self.team.clone() else { return };
+        if let Some(team) = self.team.clone().filter(|_| self.paused.is_none()) {
+            self.renew_due(cx, &team);
+            self.hand_out(cx, &team);
+        }
+        self.start_due(cx);
+    }
+
+    fn hand_out(&mut self, cx: &mut Cx, team: &Arc<Team>) {
         let waiting: Vec<RoleName> =
             self.queues.iter().filter(|(_, queue)| !queue.is_empty()).map(|(role, _)| role.clone()).collect();
         for role in waiting {
-            while let Some((turn, worker)) = self.next_pair(cx, &team, &role) {
-                self.hand(cx, &team, turn, &worker);
+            while let Some((turn, worker)) = self.next_pair(cx, team, &role) {
+                self.hand(cx, team, turn, &worker);
             }
+            self.grow(cx, team, &role);
         }
     }
 
@@ -46,7 +55,7 @@ impl Fleet {
             return None;
         }
         let free = self.of_role(role).find(|worker| worker.is_free()).map(|worker| worker.name.clone());
-        let grows = free.is_none() && self.may_grow(team, role);
+        let grows = free.is_none() && self.grows_at_once(team, role);
         let queue = self.queues.get(role)?;
         let turn = queue.next(|to| match to {
             Address::Role(_) => free.is_some() || grows,
@@ -62,40 +71,7 @@ impl Fleet {
         }
     }
 
-    /// Returns whether a message to this address would be handed out at once.
-    pub(super) fn could_start(&self, to: &Address) -> bool {
-        let (Some(team), Ok(role)) = (&self.team, self.role_of(to)) else { return false };
-        let Some(spec) = team.roles.get(&role) else { return false };
-        let busy = self.of_role(&role).filter(|worker| worker.is_occupied()).count();
-        let someone = match to {
-            Address::Worker(name) => self.workers.get(name).is_some_and(|worker| worker.is_free()),
-            Address::Role(_) => self.of_role(&role).any(|worker| worker.is_free()) || self.may_grow(team, &role),
-        };
-        !self.draining && !self.parked.contains_key(&role) && busy < spec.max_busy as usize && someone
-    }
-
-    /// Returns whether a role may start one more worker by itself.
-    pub(super) fn may_grow(&self, team: &Team, role: &RoleName) -> bool {
-        let Some(spec) = team.roles.get(role) else { return false };
-        let starts_by_itself = team.profiles.get(&spec.profiles[0]).is_some_and(|profile| !profile.has_session());
-        let living = self.of_role(role).count();
-        let room = self.workers.len() < self.limits.max_workers || self.spare(role).is_some();
-        starts_by_itself && living < spec.max_busy as usize && room
-    }
-
-    /// Returns the worker of another role that is longest idle and that nobody would miss: it lives only as a name.
-    fn spare(&self, role: &RoleName) -> Option<WorkerName> {
-        let others = self.workers.values().filter(|worker| worker.role != *role && worker.elastic && worker.is_free());
-        let spare = others.filter(|worker| !worker.profile.has_session() && !self.is_awaited(worker));
-        spare.min_by_key(|worker| worker.since).map(|worker| worker.name.clone())
-    }
-
-    fn is_awaited(&self, worker: &Worker) -> bool {
-        let queue = self.queues.get(&worker.role);
-        queue.is_some_and(|queue| queue.iter().any(|(_, _, to)| *to == Address::Worker(worker.name.clone())))
-    }
-
-    fn hand(&mut self, cx: &mut Cx, team: &Team, turn: TurnId, worker: &WorkerName) {
+    pub(super) fn hand(&mut self, cx: &mut Cx, team: &Team, turn: TurnId, worker: &WorkerName) {
         let (Some(turn), Some(worker)) = (self.turns.get(&turn), self.workers.get(worker)) else { return };
         let (mut turn, mut worker) = ((**turn).clone(), (**worker).clone());
         if let Some(queue) = self.queues.get_mut(&worker.role) {
@@ -166,12 +142,11 @@ impl Fleet {
                 process: None,
                 turns: 0,
                 session,
+                life: Life::default(),
             },
         );
+        // A session is started when its turn to start comes, which may be at the end of this very step.
         self.worker_event(cx, &worker.name, format!("started with profile {}", worker.profile.name));
-        if worker.state == WorkerState::Starting {
-            cx.effect(Effect::Work(WorkEffect::Start(worker.clone())));
-        }
         Ok(worker)
     }
 
@@ -199,12 +174,19 @@ impl Fleet {
         let Some(worker) = self.workers.get(name).cloned() else { return };
         let mut worker = (*worker).clone();
         let draining = worker.state == WorkerState::Draining;
-        worker.turn = None;
+        if worker.turn.take().is_some() {
+            worker.life.turns += 1;
+        }
         worker.process = if worker.profile.has_session() { worker.process } else { None };
         worker.state = WorkerState::Ready;
         worker.since = cx.now;
+        if !draining && self.is_full(&worker) && !self.is_surplus(&worker) {
+            worker.life.renewal = Some(Renewal::Due);
+        }
         let worker = self.put_worker(cx, worker);
-        if draining {
+        if draining && worker.life.is_ending() {
+            self.end_session(cx, &worker);
+        } else if draining {
             self.end_worker(cx, &worker.name, "drained");
         } else if self.is_surplus(&worker) {
             self.retire(cx, name, "no longer in the charter's plan");
@@ -221,7 +203,7 @@ impl Fleet {
             return true;
         }
         let default = role.profiles.first() == Some(&worker.profile.name);
-        worker.elastic && (!default || self.of_role(&worker.role).count() > role.max_busy as usize)
+        worker.elastic && (!default || self.living(&worker.role) > role.max_busy as usize)
     }
 
     /// Lets a free worker go.
@@ -236,8 +218,10 @@ impl Fleet {
     pub(super) fn end_worker(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
         if worker.profile.has_session() {
-            let worker =
-                self.put_worker(cx, Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() });
+            self.worker_event(cx, name, format!("told to go: {why}"));
+            let mut worker = Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() };
+            worker.life.renewal = None;
+            let worker = self.put_worker(cx, worker);
             cx.effect(Effect::Work(WorkEffect::Stop(worker)));
         } else {
             self.worker_gone(cx, name, why);
@@ -247,7 +231,7 @@ impl Fleet {
     pub(super) fn worker_gone(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
         // Turns addressed to this worker alone have nowhere to go any more, and it takes none of them now.
-        self.workers.insert(name.clone(), Arc::new(Worker { state: WorkerState::Gone, ..(*worker).clone() }));
+        self.set_worker(Arc::new(Worker { state: WorkerState::Gone, ..(*worker).clone() }));
         let queue = self.queues.get(&worker.role);
         let orphans: Vec<TurnId> = queue
             .into_iter()

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::ids::{MessageId, ProfileName, RoleName, TurnId, WorkerName};
 use super::time::Time;
 use super::turn::Outcome;
+use super::work::Work;
 
 /// The reply to a turn with its metadata: how the turn ended, who answered, what it took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +56,9 @@ pub struct Envelope {
     /// Where the whole text lies, if it was too long for here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<Truncated>,
+    /// What was done in the worker's worktree so far, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
     /// The turn that this one tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<TurnId>,
@@ -92,6 +96,9 @@ pub struct Usage {
     pub cache_read: u64,
     /// Tokens written to the model's cache.
     pub cache_write: u64,
+    /// How full the model's context was at its last message, in tokens, where the agent tells that too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<u64>,
     /// US dollars, if the agent tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
@@ -105,6 +112,8 @@ impl Usage {
             output: a.output + b.output,
             cache_read: a.cache_read + b.cache_read,
             cache_write: a.cache_write + b.cache_write,
+            // Of several messages the last one's counts, and which that is is not known here.
+            context: None,
             cost: match (a.cost, b.cost) {
                 (None, None) => None,
                 (a, b) => Some(a.unwrap_or_default() + b.unwrap_or_default()),
@@ -168,6 +177,8 @@ pub struct Finish {
     pub model: Option<String>,
     /// What showed it.
     pub proof: Option<String>,
+    /// What was done in the worker's worktree.
+    pub work: Option<Work>,
 }
 
 impl Finish {
@@ -183,6 +194,7 @@ impl Finish {
             usage: None,
             model: None,
             proof: None,
+            work: None,
         }
     }
 }

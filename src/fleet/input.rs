@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use super::answer::Answer;
 use super::caller::Caller;
-use super::envelope::{Envelope, Finish};
+use super::envelope::Finish;
 use super::events::{Action, FleetEvent};
 use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId, WorkerName};
-use super::mail::{Message, Question};
 use super::record::Record;
 use super::refusal::Refusal;
-use super::run::{Run, RunEffect, RunInput};
-use super::seat::{Seat, Sitter};
+use super::run::{RunEffect, RunInput};
+use super::seat::Sitter;
 use super::team::{Address, Team};
 use super::time::{Span, Time};
 use super::turn::{Priority, Turn};
@@ -47,6 +47,9 @@ pub enum Input {
     Drain,
     /// The process that sat in the seat has ended.
     SeatGone(Process),
+    /// The sessions of the last daemon are not adopted: they go, and what they had is lost. Only before the engine runs:
+    /// `resume` gives the orders.
+    Reap,
 }
 
 /// What a caller wants.
@@ -130,6 +133,10 @@ pub enum Call {
     TakeSeat(Sitter),
     /// Free the seat.
     ReleaseSeat,
+    /// Hand out nothing from now on.
+    Pause,
+    /// Hand out again.
+    Unpause,
     /// Wait on for what a request of a session began, after the connection broke.
     Resume {
         /// The request.
@@ -283,10 +290,17 @@ pub enum Sighting {
         /// What came of it.
         how: Nudged,
     },
+    /// How much memory the machine has left, as was asked for.
+    Memory {
+        /// Bytes that can be had without taking them from others; none where the machine does not tell.
+        available: Option<u64>,
+    },
     /// The worker's whole tree is proven dead.
     Gone {
         /// The worker.
         worker: WorkerName,
+        /// The number of its session: another one of the same name may be on its way already.
+        session: u64,
         /// How that came.
         why: String,
     },
@@ -333,6 +347,10 @@ pub enum WorkEffect {
     Forget(TurnId),
     /// Tell this leader by one line in its pane that so many things wait, if it is idle; then report `Nudged`.
     Nudge(Process, usize),
+    /// Type nothing any more, or type again: what was given and is not typed yet is reported as `Held`.
+    Pause(bool),
+    /// Report how much memory the machine has left.
+    Memory,
 }
 
 /// What a step of the fleet came to.
@@ -344,50 +362,4 @@ pub struct Step {
     pub effects: Vec<Effect>,
     /// To be told after that.
     pub answers: Vec<(Ticket, Result<Answer, Refusal>)>,
-}
-
-/// What a caller is told.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
-    /// The turn is stored (or was, under the same key).
-    Accepted(Arc<Turn>),
-    /// The turn ended; the envelope is at hand unless it ended earlier.
-    Settled(Arc<Turn>, Option<Arc<Envelope>>),
-    /// The turn is open: it asks something, or the wait is over.
-    Open(Arc<Turn>, Vec<Arc<Question>>),
-    /// The run is stored (or was, under the same key).
-    Started(Arc<Run>),
-    /// The run ended.
-    Ended(Arc<Run>),
-    /// The run is open: it asks something, or the wait is over.
-    RunOpen(Arc<Run>, Vec<Arc<Question>>),
-    /// What waits, oldest first; `more` says that the limit cut it.
-    Mail {
-        /// The messages.
-        messages: Vec<Arc<Message>>,
-        /// Whether there are more.
-        more: bool,
-    },
-    /// What was collected now, and ids that wait for nobody (collected before, or never there).
-    Acked {
-        /// Collected.
-        acked: Vec<MessageId>,
-        /// Nothing waits under these.
-        unknown: Vec<MessageId>,
-    },
-    /// The question was answered.
-    Answered(Arc<Question>),
-    /// The wait for an answer is over; asking the same again waits on.
-    Unanswered(Arc<Question>),
-    /// The worker as it is now.
-    Worker(Arc<Worker>),
-    /// The reply is kept for the end of this turn; `replaced` says that there was another one before.
-    Noted {
-        /// The turn.
-        turn: Arc<Turn>,
-        /// Whether there was another one before.
-        replaced: bool,
-    },
-    /// The seat as it is now.
-    Seat(Option<Arc<Seat>>),
 }

@@ -107,7 +107,7 @@ impl Fleet {
 
     /// Returns the leader if it should be told.
     fn nudge_whom(&self) -> Option<Process> {
-        if self.unread.is_empty() || self.nudge.typed > GAPS.len() {
+        if self.unread.is_empty() || self.paused.is_some() || self.nudge.typed > GAPS.len() {
             return None;
         }
         let process = self.leader().filter(|process| self.nudge.paneless != Some(*process))?;

@@ -118,6 +118,12 @@ pub struct Lines {
 pub struct Transcript {
     /// Where a report says which file it is.
     pub path: String,
+    /// Where a line has its own name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// Where a line names the one before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// What a line shows, the first that fits. A turn begins with the line that holds its text.
     pub signs: Vec<Sign>,
 }

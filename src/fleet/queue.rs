@@ -91,9 +91,15 @@ impl Queue {
         self.urgent.is_empty() && self.lanes.is_empty()
     }
 
+    /// Returns how many turns wait for one address.
+    pub fn len_to(&self, address: &Address) -> usize {
+        let urgent = self.urgent.values().filter(|(_, to)| to == address).count();
+        urgent + self.lanes.values().filter_map(|lane| lane.get(address)).map(OrdSet::len).sum::<usize>()
+    }
+
     /// Returns how many turns wait that no run keeps: the ones that `max_waiting` counts.
     pub fn len_without_runs(&self) -> usize {
-        let of_callers = |sender: &Sender| !matches!(sender, Sender::Run(_));
+        let of_callers = |sender: &Sender| !matches!(sender, Sender::Run(_) | Sender::Fleetd);
         let urgent = self.urgent.values().filter(|(sender, _)| of_callers(sender)).count();
         let lanes = self.lanes.iter().filter(|(sender, _)| of_callers(sender));
         urgent + lanes.flat_map(|(_, lane)| lane.values()).map(OrdSet::len).sum::<usize>()

@@ -9,10 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::budget::Budget;
 use super::caller::Sender;
 use super::envelope::Envelope;
 use super::ids::{Key, MessageId, QuestionId, RoleName, RunId, StepPath, TurnId, WorkerName};
 use super::mail::{Message, Question};
+use super::pause::Pause;
 use super::run::{Run, Step};
 use super::seat::Seat;
 use super::time::Time;
@@ -62,6 +64,10 @@ pub enum Record {
     Note(Arc<str>, Arc<Value>),
     /// A role that is parked until a moment, or no longer.
     Parked(RoleName, Option<Time>),
+    /// What went wrong with the sessions of a role lately, if anything.
+    Budget(RoleName, Option<Arc<Budget>>),
+    /// That nothing is handed out, if so.
+    Paused(Option<Pause>),
     /// Something that happened; never read back by the fleet.
     Event(Event),
     /// Who sits in the seat, if anybody.
@@ -140,6 +146,10 @@ pub struct Saved {
     pub notes: Vec<(Arc<str>, Arc<Value>)>,
     /// Roles that are parked, and until when.
     pub parked: Vec<(RoleName, Time)>,
+    /// What went wrong with the sessions of roles lately.
+    pub budgets: Vec<(RoleName, Budget)>,
+    /// That nothing is handed out, if so.
+    pub paused: Option<Pause>,
     /// Who sits in the seat, if anybody.
     pub seat: Option<Seat>,
     /// What workers gave as replies to turns that have not ended.

@@ -22,7 +22,7 @@ impl Fleet {
                 if let (WorkerState::Clearing | WorkerState::Draining, Some(turn)) = (&worker.state, worker.turn) {
                     fleet.at(worker.since + fleet.limits.grace, Timer::Grace(worker.name.clone(), turn));
                 }
-                fleet.workers.insert(worker.name.clone(), Arc::new(worker));
+                fleet.set_worker(Arc::new(worker));
             }
         }
         for turn in saved.turns {
@@ -67,6 +67,13 @@ impl Fleet {
             fleet.at(until, Timer::Unpark(role.clone()));
             fleet.parked.insert(role, until);
         }
+        for (role, budget) in saved.budgets {
+            if let Some(until) = budget.until {
+                fleet.at(until, Timer::Budget(role.clone()));
+            }
+            fleet.budgets.insert(role, Arc::new(budget));
+        }
+        fleet.paused = saved.paused;
         if let Some(until) = saved.seat.as_ref().and_then(|seat| seat.until) {
             fleet.at(until, Timer::Seat);
         }
@@ -92,6 +99,8 @@ impl Fleet {
             keys: self.keys.values().map(|used| (**used).clone()).collect(),
             notes: self.notes.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             parked: self.parked.iter().map(|(role, until)| (role.clone(), *until)).collect(),
+            budgets: self.budgets.iter().map(|(role, budget)| (role.clone(), (**budget).clone())).collect(),
+            paused: self.paused.clone(),
             seat: self.seat.as_deref().cloned(),
             drafts: self.drafts.iter().map(|(turn, text)| (*turn, text.clone())).collect(),
         }

@@ -49,6 +49,10 @@ pub enum Verb {
     Seat,
     /// Free the seat.
     Release,
+    /// Hand out nothing from now on.
+    Pause,
+    /// Hand out again.
+    Resume,
     /// Tell what the agent did: its own hooks.
     Hook,
 }
@@ -124,7 +128,7 @@ impl Verdict {
 
 impl Verb {
     /// All verbs, in the order in which the rules table prints them.
-    pub const ALL: [Verb; 22] = [
+    pub const ALL: [Verb; 24] = [
         Verb::Whoami,
         Verb::Health,
         Verb::Metrics,
@@ -146,6 +150,8 @@ impl Verb {
         Verb::Reload,
         Verb::Seat,
         Verb::Release,
+        Verb::Pause,
+        Verb::Resume,
         Verb::Hook,
     ];
 
@@ -173,6 +179,8 @@ impl Verb {
             Verb::Reload => "reload",
             Verb::Seat => "seat",
             Verb::Release => "release",
+            Verb::Pause => "pause",
+            Verb::Resume => "resume",
             Verb::Hook => "hook",
         }
     }
@@ -192,8 +200,8 @@ pub fn verdict(caller: CallerKind, verb: Verb, target: Target, door: Door) -> Ve
         (_, Verb::Reply | Verb::Ask, _) => Verdict::No,
         // Nobody reads or empties another's mailbox.
         (_, Verb::Poll | Verb::Ack, Leader | Operator) if target == Target::Other => Verdict::No,
-        // The seat is a person's matter to look after; the leader may give its own up.
-        (Door::Mcp, Verb::Seat | Verb::Release, _) => Verdict::No,
+        // The seat, and a pause, are a person's matter to look after; the leader may see to both at the other door.
+        (Door::Mcp, Verb::Seat | Verb::Release | Verb::Pause | Verb::Resume, _) => Verdict::No,
         (_, _, Leader) | (Door::Rest, _, Operator) => Verdict::Yes,
         // At the MCP door a session of our own user is a leader or nobody.
         (Door::Mcp, _, Operator) => Verdict::WithSeat,
@@ -259,24 +267,36 @@ mod tests {
         for (caller, door, target, wanted, said) in [
             (CallerKind::Leader, Door::Mcp, Target::Own, yes, format!("whoami {all}")),
             (CallerKind::Leader, Door::Mcp, Target::Other, yes, format!("whoami {but_mail}")),
-            (CallerKind::Leader, Door::Rest, Target::Own, yes, format!("whoami health metrics {all} seat release")),
+            (
+                CallerKind::Leader,
+                Door::Rest,
+                Target::Own,
+                yes,
+                format!("whoami health metrics {all} seat release pause resume"),
+            ),
             (
                 CallerKind::Leader,
                 Door::Rest,
                 Target::Other,
                 yes,
-                format!("whoami health metrics {but_mail} seat release"),
+                format!("whoami health metrics {but_mail} seat release pause resume"),
             ),
             (CallerKind::Operator, Door::Mcp, Target::Own, yes, "whoami".into()),
             (CallerKind::Operator, Door::Mcp, Target::Own, seat, all.into()),
             (CallerKind::Operator, Door::Mcp, Target::Other, seat, but_mail.clone()),
-            (CallerKind::Operator, Door::Rest, Target::Own, yes, format!("whoami health metrics {all} seat release")),
+            (
+                CallerKind::Operator,
+                Door::Rest,
+                Target::Own,
+                yes,
+                format!("whoami health metrics {all} seat release pause resume"),
+            ),
             (
                 CallerKind::Operator,
                 Door::Rest,
                 Target::Other,
                 yes,
-                format!("whoami health metrics {but_mail} seat release"),
+                format!("whoami health metrics {but_mail} seat release pause resume"),
             ),
             (CallerKind::Worker, Door::Mcp, Target::Own, yes, "whoami reply ask".into()),
             (CallerKind::Worker, Door::Mcp, Target::Other, yes, "whoami".into()),

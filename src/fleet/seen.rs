@@ -32,7 +32,8 @@ impl Fleet {
             Sighting::Nudged { leader, how } => self.seen_nudged(cx, leader, how),
             Sighting::Clear { worker } => self.seen_clear(cx, &worker),
             Sighting::Broke { worker, why } => self.seen_broke(cx, &worker, &why),
-            Sighting::Gone { worker, why } => self.seen_gone(cx, &worker, &why),
+            Sighting::Memory { available } => self.seen_memory(cx, available),
+            Sighting::Gone { worker, session, why } => self.seen_gone(cx, &worker, session, &why),
         }
     }
 
@@ -49,13 +50,16 @@ impl Fleet {
         let Some(worker) = self.workers.get(name).cloned() else { return };
         match worker.state {
             WorkerState::Starting => {
-                let worker =
-                    self.put_worker(cx, Worker { state: WorkerState::Ready, since: cx.now, ..(*worker).clone() });
+                let mut worker = Worker { state: WorkerState::Ready, since: cx.now, ..(*worker).clone() };
+                (worker.life.ordered, worker.life.up) = (true, Some(cx.now));
+                let worker = self.put_worker(cx, worker);
                 for ticket in self.end_waits(&Subject::Worker(name.clone())) {
                     cx.answer(ticket, Ok(Answer::Worker(worker.clone())));
                 }
                 if self.is_surplus(&worker) {
                     self.retire(cx, name, "no longer in the charter's plan");
+                } else {
+                    self.time_idle(&worker);
                 }
             }
             // Idle frees a worker only from a turn that is over; a turn under way ends by its own proof.
@@ -76,8 +80,21 @@ impl Fleet {
             let message = format!("worker {name} did not come up: {why}");
             cx.answer(ticket, Err(Refusal::new(RefusalKind::PeerUnreachable, message)));
         }
-        self.put_worker(cx, Worker { state: WorkerState::Failed(why.to_string()), ..(*worker).clone() });
         self.worker_event(cx, name, format!("did not come up: {why}"));
+        let is_ours = worker.elastic || worker.life.is_fresh();
+        if is_ours {
+            self.setback(cx, &worker, &format!("it did not come up: {why}"));
+        }
+        let stays = !self.is_surplus(&worker) || self.is_awaited(&worker);
+        match worker.life.is_fresh() && stays {
+            true => self.begin_anew(cx, &worker, worker.life.note()),
+            // Nobody asked for it by name, and why it failed is kept with its role: it holds no place.
+            false if is_ours => self.worker_gone(cx, name, &format!("it did not come up: {why}")),
+            false => {
+                let state = WorkerState::Failed(why.to_string());
+                self.put_worker(cx, Worker { state, since: cx.now, ..(*worker).clone() });
+            }
+        }
     }
 
     pub(super) fn seen_taken(&mut self, cx: &mut Cx, name: &WorkerName, id: TurnId, process: Option<Process>) {
@@ -85,6 +102,7 @@ impl Fleet {
         if process.is_some() && worker.process != process {
             self.put_worker(cx, Worker { process, ..(*worker).clone() });
         }
+        self.note_used(cx, name);
         let Some(turn) = self.turns.get(&id).filter(|turn| turn.state == TurnState::Handed).cloned() else { return };
         let mut turn = (*turn).clone();
         turn.enter(TurnState::Submitted, cx.now, process.map(|process| format!("pid {}", process.pid)));
@@ -106,6 +124,9 @@ impl Fleet {
             }
             return;
         };
+        self.note_used(cx, name);
+        self.note_usage(cx, name, finish.usage.as_ref());
+        let worker = self.workers.get(name).cloned().unwrap_or(worker);
         let open = self.turns.get(&id).is_some_and(|turn| !turn.state.is_settled());
         let turns = worker.turns + u32::from(open);
         if idle || !open || worker.state == WorkerState::Draining {
@@ -129,7 +150,13 @@ impl Fleet {
     /// Nobody waits for the turn of a session that must not go on.
     fn seen_broke(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
-        let draining = self.put_worker(cx, Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() });
+        if worker.elastic {
+            // Else its role would start the next one at once, and that one may break in the same way.
+            self.setback(cx, &worker, why);
+        }
+        let mut draining = Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() };
+        draining.life.renewal = None;
+        let draining = self.put_worker(cx, draining);
         if let Some(turn) = worker.turn {
             self.end_turn(
                 cx,
@@ -142,8 +169,8 @@ impl Fleet {
         cx.effect(Effect::Work(WorkEffect::Stop(draining)));
     }
 
-    fn seen_gone(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
-        let Some(worker) = self.workers.get(name).cloned() else { return };
+    fn seen_gone(&mut self, cx: &mut Cx, name: &WorkerName, session: u64, why: &str) {
+        let Some(worker) = self.workers.get(name).filter(|worker| worker.session == session).cloned() else { return };
         if let Some(id) = worker.turn {
             // Dead after proof of submission is lost; dead before it, nobody knows whether the text was taken.
             let taken = self.turns.get(&id).is_some_and(|turn| turn.at(TurnState::Submitted).is_some());
@@ -154,14 +181,21 @@ impl Fleet {
             self.settle(cx, id, Finish::without_reply(outcome, format!("{what}: {why}")));
             cx.effect(Effect::Work(WorkEffect::Forget(id)));
         }
-        self.worker_gone(cx, name, why);
+        if worker.profile.has_session() && worker.elastic && self.died_young(&worker, cx.now) {
+            self.setback(cx, &worker, why);
+        }
+        if !self.renewed(cx, name) {
+            self.worker_gone(cx, name, why);
+        }
     }
 
     /// Stops a worker: after its present turn, or at once, which loses that turn.
     pub(super) fn stop_worker(&mut self, cx: &mut Cx, name: &WorkerName, kill: bool, why: &str) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
         let Some(turn) = worker.turn else { return self.end_worker(cx, name, why) };
-        self.put_worker(cx, Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() });
+        let mut worker = Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() };
+        worker.life.renewal = None;
+        self.put_worker(cx, worker);
         if kill {
             self.end_turn(cx, turn, Finish::without_reply(Outcome::Lost, format!("worker {name} was {why}")));
         }

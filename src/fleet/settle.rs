@@ -70,7 +70,15 @@ impl Fleet {
         if matches!(finish.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Lost) {
             self.note_failure(cx, &turn);
         }
-        self.tell_turn_settled(cx, &turn, finish.outcome);
+        if finish.outcome == Outcome::Replied {
+            self.forgive_role_of(cx, &turn);
+        }
+        if turn.sender != Sender::Fleetd {
+            self.tell_turn_settled(cx, &turn, finish.outcome);
+        }
+        if turn.sender == Sender::Fleetd {
+            return self.settle_own(cx, turn, finish);
+        }
         if turn.step.is_some() {
             return self.settle_step_turn(cx, turn, finish);
         }
@@ -118,7 +126,7 @@ impl Fleet {
         }
     }
 
-    fn envelope(&self, turn: &Turn, finish: Finish, cx: &Cx) -> Envelope {
+    pub(super) fn envelope(&self, turn: &Turn, finish: Finish, cx: &Cx) -> Envelope {
         let worker = turn.worker.as_ref().and_then(|name| self.workers.get(name));
         let ok = finish.outcome == Outcome::Replied;
         Envelope {
@@ -149,6 +157,7 @@ impl Fleet {
             stderr: finish.stderr,
             generation: turn.generation,
             truncated: finish.truncated,
+            work: finish.work,
             retry_of: turn.retry_of,
         }
     }

@@ -200,7 +200,7 @@ fn usage(report: &Value, paths: &BTreeMap<String, String>) -> Option<Usage> {
         return None;
     }
     let [input, output, cache_read, cache_write] = found.map(Option::unwrap_or_default);
-    Some(Usage { input, output, cache_read, cache_write, cost })
+    Some(Usage { input, output, cache_read, cache_write, cost, context: None })
 }
 
 #[cfg(test)]

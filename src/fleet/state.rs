@@ -8,22 +8,25 @@ use std::sync::Arc;
 use imbl::{OrdMap, OrdSet, Vector};
 use serde_json::Value;
 
+use super::budget::Budget;
 use super::caller::Sender;
 use super::ids::{Key, MessageId, QuestionId, RoleName, RunId, StepPath, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Effect, Input, Step};
 use super::mail::{Message, Question};
 use super::nudge::Nudge;
+use super::pause::Pause;
 use super::queue::Queue;
 use super::record::{Event, KeyUse, Record};
 use super::refusal::Refusal;
 use super::run::{Run, Step as RunStep};
 use super::seat::Seat;
+use super::starts::Starts;
 use super::team::Team;
 use super::time::{Span, Time};
 use super::timers::Timer;
 use super::turn::Turn;
 use super::waits::{Subject, Wait};
-use super::worker::Worker;
+use super::worker::{Worker, WorkerState};
 
 /// Bounds that the operator sets; everything else is fixed here.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +50,10 @@ pub struct Limits {
     pub idle_ttl: Span,
     /// How long a seat that is held by a token stays taken without being used.
     pub seat_ttl: Span,
+    /// How long after the start of a session the next one is started at the earliest.
+    pub start_stagger: Span,
+    /// Bytes of memory that must be available when a session is started; 0 = nobody looks.
+    pub memory_floor: u64,
 }
 
 impl Default for Limits {
@@ -61,6 +68,8 @@ impl Default for Limits {
             grace: Span::seconds(10),
             idle_ttl: Span::minutes(5),
             seat_ttl: Span::minutes(10),
+            start_stagger: Span(500),
+            memory_floor: 0,
         }
     }
 }
@@ -86,6 +95,13 @@ pub struct Fleet {
     pub(super) idle_timed: OrdSet<WorkerName>,
     pub(super) resting: OrdMap<WorkerName, Time>,
     pub(super) parked: OrdMap<RoleName, Time>,
+    pub(super) budgets: OrdMap<RoleName, Arc<Budget>>,
+    pub(super) paused: Option<Pause>,
+    /// Sessions that wait for their start, in the order in which they were wanted.
+    pub(super) to_start: OrdSet<(u64, WorkerName)>,
+    /// Workers on their way to a fresh session.
+    pub(super) ending: OrdSet<WorkerName>,
+    pub(super) starts: Starts,
     pub(super) acted: Vector<Time>,
     pub(super) failures: Vector<(Time, RoleName)>,
     pub(super) draining: bool,
@@ -143,6 +159,11 @@ impl Fleet {
             idle_timed: OrdSet::new(),
             resting: OrdMap::new(),
             parked: OrdMap::new(),
+            budgets: OrdMap::new(),
+            paused: None,
+            to_start: OrdSet::new(),
+            ending: OrdSet::new(),
+            starts: Starts::default(),
             acted: Vector::new(),
             failures: Vector::new(),
             draining: false,
@@ -168,6 +189,7 @@ impl Fleet {
             Input::Tick => {}
             Input::Drain => self.draining = true,
             Input::SeatGone(process) => self.seat_gone(&mut cx, process),
+            Input::Reap => self.reap(&mut cx),
         }
         self.dispatch(&mut cx);
         self.time_nudge(now);
@@ -209,9 +231,24 @@ impl Fleet {
 
     pub(super) fn put_worker(&mut self, cx: &mut Cx, worker: Worker) -> Arc<Worker> {
         let worker = Arc::new(worker);
-        self.workers.insert(worker.name.clone(), worker.clone());
+        self.set_worker(worker.clone());
         cx.record(Record::Worker(worker.clone()));
         worker
+    }
+
+    /// Holds a worker's row, and what is found by it, without recording it.
+    pub(super) fn set_worker(&mut self, worker: Arc<Worker>) {
+        if let Some(before) = self.workers.get(&worker.name) {
+            self.to_start.remove(&(before.session, before.name.clone()));
+        }
+        if worker.state == WorkerState::Starting && !worker.life.ordered {
+            self.to_start.insert((worker.session, worker.name.clone()));
+        }
+        match worker.life.is_ending() && worker.state != WorkerState::Gone {
+            true => drop(self.ending.insert(worker.name.clone())),
+            false => drop(self.ending.remove(&worker.name)),
+        }
+        self.workers.insert(worker.name.clone(), worker);
     }
 
     pub(super) fn put_run(&mut self, cx: &mut Cx, run: Run) -> Arc<Run> {

@@ -12,9 +12,11 @@ use serde_json::Value;
 
 use super::grants::Grants;
 use super::ids::{ProfileName, RecipeName, RoleName};
+use super::life::{ContextCap, Restarts};
 use super::plan::{Drive, Plan};
 use super::time::{Span, Time};
 use super::typing::Typing;
+use super::work::WorktreeSpec;
 
 /// A loaded charter's number and the hash of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -68,6 +70,12 @@ pub struct Profile {
     /// How long an idle worker that started by itself stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ttl: Option<Span>,
+    /// How full the session of a worker may become before a fresh one takes its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_cap: Option<ContextCap>,
+    /// How many sessions that a role started by itself may fail before it starts no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<Restarts>,
     /// What its workers may do inside their turn beside printing.
     #[serde(default, skip_serializing_if = "Grants::is_everything")]
     pub grants: Grants,
@@ -83,6 +91,9 @@ pub struct Profile {
     /// What its launcher made of all that; absent in rows of older versions, whose launchers were not Lua.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Arc<Plan>>,
+    /// The git worktree that each of its workers gets; none = all work in `cwd`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Box<WorktreeSpec>>,
 }
 
 impl Profile {

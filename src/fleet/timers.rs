@@ -43,6 +43,10 @@ pub enum Timer {
     Seat,
     /// The leader may have to be told that something waits.
     Nudge,
+    /// A session that waits for its start may be started.
+    Starts,
+    /// A role that waits after a failure may go on, or what failed is long ago.
+    Budget(RoleName),
 }
 
 impl Fleet {
@@ -138,6 +142,9 @@ impl Fleet {
             }
             Timer::Seat => self.seat_over(cx),
             Timer::Nudge => self.nudge_due(cx),
+            // What is due is found at the end of the step.
+            Timer::Starts => {}
+            Timer::Budget(role) => self.budget_due(cx, &role),
         }
     }
 }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::caller::Sender;
 use super::ids::{MessageId, ProfileName, QuestionId, RoleName, RunId, TurnId, WorkerName};
 use super::mail::{Asker, Message, Question};
 use super::run::Run;
 use super::state::Fleet;
-use super::team::{Address, RoleLoad, TeamLoad};
+use super::team::{RoleLoad, TeamLoad};
 use super::time::{Span, Time};
 use super::turn::{Turn, TurnState};
 use super::worker::{Process, Worker};
@@ -54,7 +55,7 @@ pub struct WorkerView {
     /// What it is doing: `starting`, `ready`, `busy`, `clearing`, `draining`, `blocked`, `parked`, `unreachable`,
     /// `failed` or `gone`.
     pub state: String,
-    /// Why, if it is blocked, unreachable or failed.
+    /// Why, if it is blocked, unreachable or failed, or if its start waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The turn that it has.
@@ -84,6 +85,39 @@ pub struct RoleView {
     /// Its load.
     #[serde(flatten)]
     pub load: RoleLoad,
+    /// What went wrong with its sessions lately, and when it starts the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<Trouble>,
+}
+
+/// What went wrong with the sessions that a role started by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trouble {
+    /// How many failed, as far as it counts.
+    pub failures: usize,
+    /// The last one.
+    pub worker: WorkerName,
+    /// Why it failed.
+    pub why: String,
+    /// When it failed.
+    pub at: Time,
+    /// When the role may start the next one; absent = not by itself, before one is spawned by hand or its profile changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    /// What that means now, in a few words; absent when the role starts sessions again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<String>,
+}
+
+/// That nothing is handed out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PausedView {
+    /// Who wanted it.
+    pub by: Sender,
+    /// Since when.
+    pub since: Time,
+    /// Milliseconds since then.
+    pub age_ms: u64,
 }
 
 /// One open turn in the roster.
@@ -115,6 +149,9 @@ pub struct OpenTurn {
 pub struct Roster {
     /// The charter generation in force; 0 = none.
     pub generation: u64,
+    /// That nothing is handed out, and since when; absent when it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<PausedView>,
     /// All roles by name.
     pub roles: Vec<RoleView>,
     /// All workers by role and number.
@@ -211,60 +248,6 @@ impl Fleet {
         }
     }
 
-    /// Returns why a turn is not going on.
-    pub fn why_it_waits(&self, turn: &Turn, now: Time) -> Option<String> {
-        match turn.state {
-            TurnState::Asking if self.open_questions(&super::waits::Subject::Turn(turn.id)).is_empty() => {
-                Some("asks a question, which its run has first".to_string())
-            }
-            TurnState::Asking => Some("asks a question".to_string()),
-            TurnState::Queued => Some(self.why_queued(turn, now)),
-            _ => None,
-        }
-    }
-
-    fn why_queued(&self, turn: &Turn, now: Time) -> String {
-        if self.draining {
-            return "draining: fleetd is shutting down".to_string();
-        }
-        let Some(team) = &self.team else { return "no charter is loaded".to_string() };
-        let role = match (&turn.to, self.role_of(&turn.to)) {
-            (Address::Role(role), _) => role.clone(),
-            (Address::Worker(_), Ok(role)) => role,
-            (Address::Worker(_), Err(refusal)) => return refusal.message,
-        };
-        let Some(spec) = team.roles.get(&role) else { return format!("role '{role}' is not in the charter any more") };
-        if let Address::Worker(name) = &turn.to
-            && let Some(worker) = self.workers.get(name).filter(|worker| !worker.is_free())
-        {
-            return match worker.turn {
-                Some(other) => format!("busy: {name} has turn {other}"),
-                None => said_of(worker),
-            };
-        }
-        if let Some(until) = self.parked.get(&role) {
-            return format!("parked: '{role}' goes on in {}", until.since(now));
-        }
-        let busy = self.of_role(&role).filter(|worker| worker.is_occupied()).count();
-        if busy >= spec.max_busy as usize {
-            return format!("cap: {busy} of {} workers of '{role}' are busy", spec.max_busy);
-        }
-        let in_the_way = self.of_role(&role).find(|worker| is_barred(worker));
-        match self.of_role(&role).next() {
-            Some(_)
-                if in_the_way.is_some()
-                    && self.of_role(&role).all(|worker| is_barred(worker) || worker.is_occupied()) =>
-            {
-                in_the_way.map(|worker| said_of(worker)).unwrap_or_default()
-            }
-            _ if self.workers.len() >= self.limits.max_workers => {
-                format!("limit: {} workers live, which is limits.max_workers", self.workers.len())
-            }
-            None if !self.may_grow(team, &role) => format!("no worker of '{role}' lives; spawn one"),
-            _ => format!("starting: no free worker of '{role}'"),
-        }
-    }
-
     /// Returns the load of every role, as rubrics see it.
     pub fn load(&self, now: Time) -> TeamLoad {
         let Some(team) = &self.team else { return TeamLoad::default() };
@@ -293,8 +276,16 @@ impl Fleet {
             about: role.about.clone(),
             profiles: role.profiles.clone(),
             load: load.remove(&role.name).unwrap_or_default(),
+            trouble: self.budget(&role.name).map(|budget| Trouble {
+                failures: budget.failures.len(),
+                worker: budget.worker.clone(),
+                why: budget.why.clone(),
+                at: budget.failures.last().copied().unwrap_or_default(),
+                until: budget.until,
+                holds: self.why_backs_off(&role.name, now),
+            }),
         });
-        let mut workers: Vec<WorkerView> = self.workers.values().map(|worker| view_worker(worker, now)).collect();
+        let mut workers: Vec<WorkerView> = self.workers.values().map(|worker| self.view_worker(worker, now)).collect();
         workers.sort_by_key(|worker| (worker.role.clone(), number(&worker.name), worker.name.clone()));
         let mut mail = std::collections::BTreeMap::new();
         for message in self.messages.values() {
@@ -302,12 +293,35 @@ impl Fleet {
         }
         Roster {
             generation: self.generation(),
+            paused: self.paused.as_ref().map(|pause| PausedView {
+                by: pause.by,
+                since: pause.since,
+                age_ms: now.since(pause.since).0,
+            }),
             roles: roles.collect(),
             workers,
             open_turns: self.turns.values().filter(|turn| !turn.state.is_settled()).count(),
             turns: self.open_turns(now),
             open_runs: self.runs.values().filter(|run| run.outcome.is_none()).count(),
             mail,
+        }
+    }
+
+    /// Returns a worker as people are shown it.
+    pub fn view_worker(&self, worker: &Worker, now: Time) -> WorkerView {
+        WorkerView {
+            name: worker.name.clone(),
+            role: worker.role.clone(),
+            profile: worker.profile.name.clone(),
+            launcher: worker.profile.launcher.clone(),
+            has_screen: worker.profile.has_screen(),
+            state: worker.state.word().to_string(),
+            why: why_of(worker).map(str::to_owned).or_else(|| self.why_start_waits(worker, now)),
+            turn: worker.turn,
+            elastic: worker.elastic,
+            turns: worker.turns,
+            process: worker.process,
+            age_ms: now.since(worker.since).0,
         }
     }
 
@@ -344,44 +358,11 @@ impl Fleet {
     }
 }
 
-/// Returns whether something is in the way of the next text to a worker that could take it otherwise.
-fn is_barred(worker: &Worker) -> bool {
-    use super::worker::WorkerState::{Blocked, Failed, Parked, Unreachable};
-    matches!(worker.state, Blocked(_) | Unreachable(_) | Parked(_) | Failed(_)) && worker.turn.is_none()
-}
-
-/// Says in a line why a worker that has nothing to do takes nothing.
-fn said_of(worker: &Worker) -> String {
-    let (name, word) = (&worker.name, worker.state.word());
-    match why_of(worker) {
-        Some(why) => format!("{word}: {name}, {why}"),
-        None => format!("{word}: {name}"),
-    }
-}
-
-fn why_of(worker: &Worker) -> Option<&str> {
+pub(super) fn why_of(worker: &Worker) -> Option<&str> {
     use super::worker::WorkerState;
     match &worker.state {
         WorkerState::Blocked(why) | WorkerState::Failed(why) | WorkerState::Unreachable(why) => Some(why),
         _ => None,
-    }
-}
-
-/// Returns a worker as people are shown it.
-pub fn view_worker(worker: &Worker, now: Time) -> WorkerView {
-    WorkerView {
-        name: worker.name.clone(),
-        role: worker.role.clone(),
-        profile: worker.profile.name.clone(),
-        launcher: worker.profile.launcher.clone(),
-        has_screen: worker.profile.has_screen(),
-        state: worker.state.word().to_string(),
-        why: why_of(worker).map(str::to_owned),
-        turn: worker.turn,
-        elastic: worker.elastic,
-        turns: worker.turns,
-        process: worker.process,
-        age_ms: now.since(worker.since).0,
     }
 }
 

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{RoleName, TurnId, WorkerName};
+use super::life::Life;
 use super::team::Profile;
 use super::time::Time;
 
@@ -91,6 +92,9 @@ pub struct Worker {
     /// The number of its session, which no other worker ever had; 0 for one that lives only inside its turns.
     #[serde(default)]
     pub session: u64,
+    /// What is kept of its present session.
+    #[serde(default)]
+    pub life: Life,
 }
 
 impl Worker {
@@ -99,8 +103,13 @@ impl Worker {
         self.turn.is_some()
     }
 
+    /// Returns whether it is up and has nothing to do.
+    pub fn is_idle(&self) -> bool {
+        self.state == WorkerState::Ready && self.turn.is_none()
+    }
+
     /// Returns whether it can take a turn now.
     pub fn is_free(&self) -> bool {
-        self.state == WorkerState::Ready && self.turn.is_none()
+        self.is_idle() && !self.life.is_ending()
     }
 }

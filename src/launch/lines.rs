@@ -16,6 +16,7 @@ mod work;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -49,6 +50,7 @@ pub struct Options {
 /// The engine's way to the launcher.
 pub struct Lines {
     orders: mpsc::UnboundedSender<Told>,
+    desk: Arc<Desk>,
 }
 
 impl Lines {
@@ -60,12 +62,17 @@ impl Lines {
     )]
     pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (orders, taken) = mpsc::unbounded_channel();
-        (Self { orders }, sessions::Sessions::new(Arc::new(Desk { options })).run(taken))
+        let desk = Arc::new(Desk { options, paused: AtomicBool::new(false) });
+        (Self { orders, desk: desk.clone() }, sessions::Sessions::new(desk).run(taken))
     }
 }
 
 impl Launchers for Lines {
     fn carry_out(&self, order: WorkEffect) {
+        if let WorkEffect::Pause(paused) = order {
+            // Not by way of the task: who is told that it is paused is told after this.
+            self.desk.paused.store(paused, Ordering::SeqCst);
+        }
         // The task is gone only when the daemon is going down; the next one is given the order again.
         let _ = self.orders.send(Told::Order(order));
     }
@@ -103,9 +110,18 @@ type Reply = oneshot::Sender<Result<Option<Value>, Refusal>>;
 /// What every keeper shares.
 struct Desk {
     options: Options,
+    /// Whether nothing may be written.
+    paused: AtomicBool,
 }
 
+/// What is in the way of a text while fleetd is paused.
+const PAUSED: &str = "fleetd is paused";
+
 impl Desk {
+    fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::SeqCst)
+    }
+
     async fn tell(&self, sighting: Sighting) {
         // Nobody listens any more only when the daemon is going down.
         let _ = self.options.sightings.send(sighting).await;

@@ -121,13 +121,8 @@ impl Prepared {
             Ok((name.clone(), filled))
         });
         let variables = variables.collect::<Result<BTreeMap<_, _>, PlanError>>()?;
-        let executables = &policy.executables;
-        if !executables.is_empty() {
-            if !executables.contains(program) {
-                let (program, allowed) = (program.clone(), executables.join(", "));
-                return Err(PlanError::NotAllowed { profile: name(), program, allowed });
-            }
-            argv[0] = allowed_program(program)?;
+        if !policy.executables.is_empty() {
+            argv[0] = permitted(profile, program, &policy.executables)?;
         }
         Ok(Self {
             argv,
@@ -136,6 +131,22 @@ impl Prepared {
             timeout: profile.timeout.map(|span| span.std()),
         })
     }
+}
+
+/// Returns the program that a profile names as it is started, if the operator allows it.
+///
+/// # Errors
+///
+/// Fails when it is not allowed, or allowed and nowhere.
+pub(super) fn permitted(profile: &Profile, program: &str, executables: &[String]) -> Result<OsString, PlanError> {
+    if executables.is_empty() {
+        return Ok(program.into());
+    }
+    if !executables.iter().any(|allowed| allowed == program) {
+        let (program, allowed) = (program.to_owned(), executables.join(", "));
+        return Err(PlanError::NotAllowed { profile: profile.name.to_string(), program, allowed });
+    }
+    allowed_program(program)
 }
 
 /// Where a list is in force, a name means the program on the daemon's own PATH: a profile that sets PATH must not
@@ -171,11 +182,14 @@ pub(in crate::launch) mod tests {
             env: BTreeMap::from([("PATH".into(), "/evil".into())]),
             timeout: Some(Span::seconds(30)),
             idle_ttl: None,
+            context_cap: None,
+            restarts: None,
             grants: Default::default(),
             typing: None,
             model: None,
             endpoint: None,
             plan: None,
+            worktree: None,
         }
     }
 

@@ -6,6 +6,7 @@ pub(super) mod hear;
 pub(super) mod place;
 pub(super) mod sweep;
 pub(super) mod text;
+pub(super) mod tree;
 
 /// Says why a turn failed: the class of the failure, and what the agent showed of it.
 pub(super) fn why_of(class: Option<&str>, text: &str) -> String {

@@ -3,7 +3,7 @@
 //! `prompt` is written by the daemon before anything runs; `started`, `stdout`, `stderr` and, last, `exit` by
 //! pane-exec. A file is there whole or not at all, and `started` can be made only once. Nothing is decided here.
 
-mod durable;
+pub(super) mod durable;
 mod record;
 mod text;
 

@@ -19,6 +19,7 @@ mod work;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -58,7 +59,7 @@ pub struct Options {
 /// The engine's way to the launcher.
 pub struct Typed {
     orders: mpsc::UnboundedSender<Told>,
-    host: Arc<dyn PaneHost>,
+    desk: Arc<Desk>,
 }
 
 impl Typed {
@@ -70,13 +71,17 @@ impl Typed {
     )]
     pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (orders, taken) = mpsc::unbounded_channel();
-        let host = options.host.clone();
-        (Self { orders, host }, sessions::Sessions::new(Arc::new(Desk { options })).run(taken))
+        let desk = Arc::new(Desk { options, paused: AtomicBool::new(false) });
+        (Self { orders, desk: desk.clone() }, sessions::Sessions::new(desk).run(taken))
     }
 }
 
 impl Launchers for Typed {
     fn carry_out(&self, order: WorkEffect) {
+        if let WorkEffect::Pause(paused) = order {
+            // Not by way of the task: who is told that it is paused is told after this.
+            self.desk.paused.store(paused, Ordering::SeqCst);
+        }
         // The task is gone only when the daemon is going down; the next one is given the order again.
         let _ = self.orders.send(Told::Order(order));
     }
@@ -98,7 +103,7 @@ impl Launchers for Typed {
     }
 
     fn trouble(&self) -> Option<String> {
-        self.host.down().map(|why| format!("panes: {why}"))
+        self.desk.host().down().map(|why| format!("panes: {why}"))
     }
 }
 
@@ -118,9 +123,18 @@ type Reply = oneshot::Sender<Result<Option<Value>, Refusal>>;
 /// What every keeper shares.
 struct Desk {
     options: Options,
+    /// Whether nothing may be typed.
+    paused: AtomicBool,
 }
 
+/// What is in the way of a text while fleetd is paused.
+const PAUSED: &str = "fleetd is paused";
+
 impl Desk {
+    fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::SeqCst)
+    }
+
     fn host(&self) -> &dyn PaneHost {
         &*self.options.host
     }

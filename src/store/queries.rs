@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::reader::ReadError;
 use super::statements::{Statements, int};
+use crate::fleet::budget::Budget;
 use crate::fleet::ids::{RoleName, RunId, TurnId};
 use crate::fleet::record::{Event, Saved};
 use crate::fleet::run::{FinishedStep, Step};
@@ -30,6 +31,8 @@ pub(super) fn saved(statements: &mut Statements<'_>) -> Result<Saved, ReadError>
         keys: rows(statements, "keys", "SELECT row, key FROM keys ORDER BY rowid", &[])?,
         notes: notes(statements)?,
         parked: parked(statements)?,
+        budgets: budgets(statements)?,
+        paused: rows(statements, "paused", "SELECT row, one FROM paused", &[])?.pop(),
         seat: rows(statements, "seat", "SELECT row, one FROM seat", &[])?.pop(),
         drafts: drafts(statements)?,
     })
@@ -113,6 +116,16 @@ fn parked(statements: &mut Statements<'_>) -> Result<Vec<(RoleName, Time)>, Read
         let role: String = row.get(0)?;
         let until: i64 = row.get(1)?;
         found.push((role.into(), Time(u64::try_from(until).unwrap_or(0))));
+    }
+    Ok(found)
+}
+
+fn budgets(statements: &mut Statements<'_>) -> Result<Vec<(RoleName, Budget)>, ReadError> {
+    let mut found = Vec::new();
+    let mut rows = statements.get("SELECT row, role FROM budgets ORDER BY role")?.query([])?;
+    while let Some(row) = rows.next()? {
+        let role: String = row.get(1)?;
+        found.push((role.into(), parse("budgets", row, 0, 1)?));
     }
     Ok(found)
 }

@@ -57,6 +57,8 @@ enum Place<'r> {
     Parked(&'r str),
     Seat,
     Draft(TurnId),
+    Budget(&'r str),
+    Paused,
 }
 
 /// Events are only ever added, so they fill no place.
@@ -84,6 +86,8 @@ fn place(record: &Record) -> Option<Place<'_>> {
         Record::Parked(role, _) => Place::Parked(role.as_str()),
         Record::Seat(_) => Place::Seat,
         Record::Draft(turn, _) => Place::Draft(*turn),
+        Record::Budget(role, _) => Place::Budget(role.as_str()),
+        Record::Paused(_) => Place::Paused,
         Record::Event(_) => return None,
     })
 }
@@ -138,6 +142,10 @@ fn write_one(record: &Record, statements: &mut Statements<'_>) -> Result<(), Row
         Record::Seat(None) => put("DELETE FROM seat", params![]),
         Record::Draft(turn, Some(text)) => put(DRAFT, params![int(turn.0), &**text]),
         Record::Draft(turn, None) => put("DELETE FROM drafts WHERE turn = ?1", params![int(turn.0)]),
+        Record::Budget(role, Some(budget)) => put(BUDGET, params![role.as_str(), json(budget)?]),
+        Record::Budget(role, None) => put("DELETE FROM budgets WHERE role = ?1", params![role.as_str()]),
+        Record::Paused(Some(pause)) => put(PAUSED, params![json(pause)?]),
+        Record::Paused(None) => put("DELETE FROM paused", params![]),
         Record::Event(event) => put_event(event, put),
     }
 }
@@ -202,4 +210,6 @@ const PARKED: &str =
     "INSERT INTO parked (role, until) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET until = excluded.until";
 const SEAT: &str = "INSERT INTO seat (one, row) VALUES (1, ?1) ON CONFLICT DO UPDATE SET row = excluded.row";
 const DRAFT: &str = "INSERT INTO drafts (turn, text) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET text = excluded.text";
+const BUDGET: &str = "INSERT INTO budgets (role, row) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET row = excluded.row";
+const PAUSED: &str = "INSERT INTO paused (one, row) VALUES (1, ?1) ON CONFLICT DO UPDATE SET row = excluded.row";
 const EVENT: &str = "INSERT INTO events (at, turn, run, worker, row) VALUES (?1, ?2, ?3, ?4, ?5)";

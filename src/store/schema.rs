@@ -11,7 +11,7 @@ pub(super) const APPLICATION: i64 = 0x666c_6565;
 /// The version that this program reads and writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-const MIGRATIONS: &[&str] = &[TABLES, INDEXES_AND_PARKED, SEAT_AND_SESSIONS];
+const MIGRATIONS: &[&str] = &[TABLES, INDEXES_AND_PARKED, SEAT_AND_SESSIONS, BUDGETS_AND_PAUSE];
 
 const TABLES: &str = "
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -48,6 +48,12 @@ const SEAT_AND_SESSIONS: &str = "
 CREATE TABLE seat (one INTEGER PRIMARY KEY CHECK (one = 1), row TEXT NOT NULL) STRICT;
 CREATE TABLE drafts (turn INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
 CREATE TABLE sessions (id TEXT PRIMARY KEY, at INTEGER NOT NULL, row TEXT NOT NULL) STRICT, WITHOUT ROWID;
+";
+
+/// What went wrong with the sessions of roles, and that nothing is handed out.
+const BUDGETS_AND_PAUSE: &str = "
+CREATE TABLE budgets (role TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT;
+CREATE TABLE paused (one INTEGER PRIMARY KEY CHECK (one = 1), row TEXT NOT NULL) STRICT;
 ";
 
 /// Leads a file of any earlier version to the present one; each version is one transaction.

@@ -68,6 +68,7 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
         &["task::JoinSet", "JoinSet::new", "task::spawn_blocking"],
         "its one task, run by the daemon, owns the keeper of each session; ending a tree blocks and is awaited on the spot",
     ),
+    ("src/launch/trees", &["task::spawn_blocking"], "git and the disk block; the answer is awaited on the spot"),
     ("src/door/server", &["task::JoinSet", "JoinSet::new"], "the accept loop owns its connections and outlives them"),
     ("src/charter/reload", &["task::spawn_blocking"], "reading a tree of files blocks; it is awaited on the spot"),
     ("src/door/peer", &["task::spawn_blocking"], "asking the kernel blocks; the answer is awaited on the spot"),

@@ -163,11 +163,14 @@ async fn bench() -> Bench {
         env: BTreeMap::new(),
         timeout: None,
         idle_ttl: None,
+        context_cap: None,
+        restarts: None,
         grants: Default::default(),
         typing: None,
         model: None,
         endpoint: None,
         plan: None,
+        worktree: None,
     };
     let role = Role { name: "w".into(), about: None, profiles: vec!["p".into()], max_busy: 1, max_waiting: 10 };
     let team = Team {

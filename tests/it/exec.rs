@@ -55,6 +55,15 @@ fn answer<T: Send + 'static>(value: T) -> Boxed<Result<T, JournalError>> {
 }
 
 impl Prompts {
+    /// The store has this reply from now on.
+    pub fn put_reply(&self, turn: u64, text: &str) {
+        let envelope = serde_json::json!({
+            "turn": TurnId(turn), "from": {}, "ok": true, "outcome": "replied", "text": text, "generation": 1,
+            "times": {"accepted": 0, "settled": 1},
+        });
+        self.2.lock().unwrap().insert(TurnId(turn), Arc::new(serde_json::from_value(envelope).unwrap()));
+    }
+
     /// The store has this prompt from now on.
     pub fn put(&self, turn: u64, prompt: &str) {
         self.0.lock().unwrap().insert(TurnId(turn), (prompt.into(), TurnState::Handed));
@@ -178,11 +187,14 @@ impl House {
             env: BTreeMap::from([("PLACE".into(), self.place.path().to_string_lossy().into_owned())]),
             timeout: None,
             idle_ttl: None,
+            context_cap: None,
+            restarts: None,
             grants: Default::default(),
             typing: None,
             model: None,
             endpoint: None,
             plan: None,
+            worktree: None,
         };
         Worker {
             name: "w-1".into(),
@@ -196,6 +208,7 @@ impl House {
             process: None,
             turns: 0,
             session: 0,
+            life: Default::default(),
         }
     }
 

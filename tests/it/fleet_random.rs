@@ -54,6 +54,7 @@ fn call() -> impl Strategy<Value = Call> {
             Call::Answer { question, text: "yes".into() }
         }),
         1 => any::<bool>().prop_map(|s| Call::Spawn { role: if s { "s" } else { "w" }.into(), profile: None, key: None }),
+        1 => any::<bool>().prop_map(|on| if on { Call::Pause } else { Call::Unpause }),
         1 => (worker(), any::<bool>()).prop_map(|(name, kill)| Call::Stop { worker: name.into(), kill }),
     ]
 }
@@ -78,8 +79,12 @@ fn sighting() -> impl Strategy<Value = Sighting> {
             idle,
         }),
         2 => worker().prop_map(|name| Sighting::Idle { worker: name.into() }),
+        1 => prop::option::of(0..1_000_u64).prop_map(|mib| Sighting::Memory { available: mib.map(|mib| mib << 20) }),
         1 => worker().prop_map(|name| Sighting::Blocked { worker: name.into(), why: "?".to_string() }),
-        1 => worker().prop_map(|name| Sighting::Gone { worker: name.into(), why: "dead".to_string() }),
+        1 => (worker(), 0..40_u64).prop_map(|(name, session)| {
+            let session = if name.starts_with('s') { session } else { 0 };
+            Sighting::Gone { worker: name.into(), session, why: "dead".to_string() }
+        }),
     ]
 }
 
@@ -106,6 +111,10 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
+fn limits() -> Limits {
+    Limits { memory_floor: 512 << 20, ..Limits::default() }
+}
+
 /// The fleet with what must be remembered to judge it.
 struct Judge {
     fleet: Fleet,
@@ -124,7 +133,7 @@ struct Judge {
 impl Judge {
     fn new() -> Judge {
         let mut judge = Judge {
-            fleet: Fleet::new(Limits::default()),
+            fleet: Fleet::new(limits()),
             now: Time(1_000_000),
             generation: 0,
             cap: 0,
@@ -161,7 +170,7 @@ impl Judge {
             }
             Event::Restart => {
                 let saved = self.fleet.saved();
-                self.fleet = Fleet::restore(saved.clone(), Limits::default());
+                self.fleet = Fleet::restore(saved.clone(), limits());
                 let mut again = self.fleet.saved();
                 again.generation = saved.generation;
                 assert_eq!(again, saved, "what was saved is what is restored");
@@ -198,6 +207,7 @@ impl Judge {
         }
         for effect in &step.effects {
             let Effect::Work(WorkEffect::Hand(worker, turn)) = effect else { continue };
+            assert_eq!(self.fleet.paused(), None, "nothing is handed out in a pause");
             assert!(self.prompts.contains(&turn.prompt_of), "the prompt of what is handed is recorded");
             let cap = if worker.role.as_str() == "w" { self.cap as usize } else { 1 };
             let busy = self.fleet.workers().filter(|other| other.role == worker.role && other.is_occupied()).count();

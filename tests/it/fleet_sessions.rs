@@ -93,6 +93,21 @@ fn a_session_that_is_told_to_go_gets_no_turn_back() {
 }
 
 #[test]
+fn a_session_that_must_not_go_on_is_stopped_its_turn_fails_and_the_leader_is_told() {
+    let mut stage = one_session();
+    let turn = stage.send("s");
+    stage.taken(turn);
+    stage.seen(Sighting::Broke { worker: "s-1".into(), why: "its settings moved".into() });
+    assert_eq!(stage.row(turn).outcome, Some(Outcome::Failed));
+    assert_eq!(stage.worker("s-1"), "draining");
+    assert!(stage.orders().contains(&"stop s-1".to_owned()), "{:?}", stage.orders());
+    let (mail, _) = stage.mail(None, 10);
+    assert_eq!(mail.len(), 2, "the reply that failed, and the notice");
+    let next = stage.send("s");
+    assert!(!stage.handed().contains(&next), "it takes nothing more: {}", stage.waits(next));
+}
+
+#[test]
 fn a_restart_looks_after_every_session_and_types_nothing_by_itself() {
     let mut stage = one_session();
     stage.seen(Sighting::Began { worker: "s-1".into(), process: Process { pid: 7, start: 9 } });

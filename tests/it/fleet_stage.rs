@@ -24,6 +24,7 @@ pub struct Stage {
     pub envelopes: BTreeMap<TurnId, Arc<Envelope>>,
     /// The last row of every turn, also of those that were collected.
     pub rows: BTreeMap<TurnId, Arc<Turn>>,
+    limits: Limits,
     answers: BTreeMap<Ticket, Result<Answer, Refusal>>,
     tickets: u64,
 }
@@ -36,9 +37,19 @@ impl Stage {
         stage
     }
 
+    /// Returns a fleet whose role `s` has so many sessions, with a changed profile and under changed limits.
+    pub fn sessions(max_busy: u32, profile: impl FnOnce(&mut Profile), limits: impl FnOnce(&mut Limits)) -> Stage {
+        let mut stage = Stage::bare();
+        limits(&mut stage.limits);
+        stage.fleet = Fleet::new(stage.limits.clone());
+        stage.step(Input::Team(sessions(1, max_busy, profile)));
+        stage
+    }
+
     /// Returns a fleet without a charter.
     pub fn bare() -> Stage {
         Stage {
+            limits: Limits::default(),
             fleet: Fleet::new(Limits::default()),
             now: Time(1_000_000),
             last: Step::default(),
@@ -136,7 +147,8 @@ impl Stage {
     }
 
     pub fn gone(&mut self, worker: &str) -> &Step {
-        self.seen(Sighting::Gone { worker: worker.into(), why: "killed".to_string() })
+        let session = self.fleet.worker(&worker.into()).map_or(0, |worker| worker.session);
+        self.seen(Sighting::Gone { worker: worker.into(), session, why: "killed".to_string() })
     }
 
     /// The worker that has a turn took it.
@@ -204,7 +216,7 @@ impl Stage {
     /// The daemon dies and comes back with what was recorded; returns the orders that it gives again.
     pub fn restart(&mut self) -> Vec<String> {
         let team = self.fleet.team().cloned();
-        self.fleet = Fleet::restore(self.fleet.saved(), Limits::default());
+        self.fleet = Fleet::restore(self.fleet.saved(), self.limits.clone());
         let resumed = orders(&self.fleet.resume(self.now));
         if let Some(team) = team {
             self.step(Input::Team(team));
@@ -224,6 +236,9 @@ pub fn orders(effects: &[Effect]) -> Vec<String> {
         Effect::Work(WorkEffect::Replied(worker, turn)) => format!("{} replied to {turn}", worker.name),
         Effect::Work(WorkEffect::Nudge(leader, n)) => format!("tell process {} of {n}", leader.pid),
         Effect::Work(WorkEffect::Forget(turn)) => format!("forget {turn}"),
+        Effect::Work(WorkEffect::Pause(true)) => "type nothing".to_string(),
+        Effect::Work(WorkEffect::Pause(false)) => "type again".to_string(),
+        Effect::Work(WorkEffect::Memory) => "read the memory".to_string(),
         Effect::Run(order) => match order {
             fleetd::fleet::run::RunEffect::Start { run } => format!("start {}", run.id),
             fleetd::fleet::run::RunEffect::Answer(run, step) => format!("answer {} of {run}", step.step.path),
@@ -275,11 +290,14 @@ pub fn team(number: u64, max_busy: u32) -> Arc<Team> {
             env: BTreeMap::new(),
             timeout: Some(Span::seconds(30)),
             idle_ttl: None,
+            context_cap: None,
+            restarts: None,
             grants: Default::default(),
             typing: None,
             model: None,
             endpoint: None,
             plan: None,
+            worktree: None,
         };
         let role =
             Role { name: role.into(), about: None, profiles: vec![profile.name.clone()], max_busy, max_waiting: 3 };
@@ -294,6 +312,15 @@ pub fn team(number: u64, max_busy: u32) -> Arc<Team> {
         at: "r.lua:1".into(),
     };
     team.recipes.insert(recipe.name.clone(), recipe);
+    Arc::new(team)
+}
+
+/// Returns the charter of a generation whose role `s` has so many sessions, of a changed profile.
+pub fn sessions(number: u64, max_busy: u32, profile: impl FnOnce(&mut Profile)) -> Arc<Team> {
+    let mut team = (*team(number, 1)).clone();
+    profile(team.profiles.get_mut(&"ps".into()).expect("it is there"));
+    let role = team.roles.get_mut(&"s".into()).expect("it is there");
+    (role.max_busy, role.max_waiting) = (max_busy, 100);
     Arc::new(team)
 }
 

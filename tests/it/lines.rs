@@ -196,6 +196,29 @@ async fn an_input_that_is_full_makes_the_next_text_wait_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_written_in_a_pause_nor_to_one_that_was_started_for_another_address() {
+    let house = House::new();
+    let worker = house.worker();
+    let mut life = house.live();
+    life.starts(&worker).await;
+    life.order(WorkEffect::Pause(true));
+    life.hand(&worker, &house.turn(1, "work", 1));
+    let held = life.next_of_turn().await;
+    assert!(matches!(&held, Sighting::Held { why, .. } if why == "fleetd is paused"), "{held:?}");
+    life.order(WorkEffect::Pause(false));
+    life.hand(&worker, &house.turn(1, "work", 2));
+    life.taken().await;
+    life.finished().await;
+    life.dies().await;
+    let mut moved = house.live_at("http://127.0.0.1:2");
+    moved.hand(&worker, &house.turn(2, "work", 1));
+    let held = moved.next_of_turn().await;
+    assert!(matches!(&held, Sighting::Held { why, .. } if why.contains("started when fleetd was at")), "{held:?}");
+    assert_eq!(house.given().len(), 1);
+    moved.stops(&worker).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_text_of_which_only_a_part_was_read_is_unknown() {
     let house = House::new();
     let worker = house.worker();

@@ -47,8 +47,12 @@ const PATHS: &[(&str, &str, &str)] = &[
     ("GET", "/v1/openapi.json", "whoami"),
     ("GET", "/healthz", "health"),
     ("GET", "/metrics", "metrics"),
+    ("GET", "/v1/worktrees", "list"),
+    ("POST", "/v1/worktrees/remove", "stop"),
     ("GET", "/v1/seat", "seat"),
     ("POST", "/v1/seat/release", "release"),
+    ("POST", "/v1/pause", "pause"),
+    ("POST", "/v1/resume", "resume"),
 ];
 
 /// Every tool with what calling it wants.

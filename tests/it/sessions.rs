@@ -2,6 +2,8 @@
 //! What the launcher does with a screen is tested in `typed`, what a pane host must do in `panes`.
 
 mod herdr;
+mod life;
+mod worktrees;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,20 +16,26 @@ use serde_json::{Value, json};
 use crate::support::{Daemon, House, Person, left_by, until};
 
 fn house_with(flags: &str) -> House {
+    house_of(flags, "", "")
+}
+
+/// Returns a house whose agents have these flags and this in their profile, under these settings.
+fn house_of(flags: &str, profile: &str, settings: &str) -> House {
     let house = House::new(&[]);
-    std::fs::write(house.path().join("fleetd.toml"), "pane_host = \"embedded\"\n").unwrap();
+    std::fs::write(house.path().join("fleetd.toml"), format!("pane_host = \"embedded\"\n{settings}")).unwrap();
     let agent = PathBuf::from(env!("CARGO_BIN_EXE_fleetd")).with_file_name("test-agent");
     let team = r#"
 fleet.profile("agent", {
   launcher = "typed",
   command = { "AGENT", "--submitted", "SUBMITTED", FLAGS },
   typing = { quiet = "200ms", ready_timeout = "30s" },
+  PROFILE
 })
 fleet.role("s", { profiles = { "agent" }, max_busy = 4, max_waiting = 100 })
 "#;
     let submitted = house.path().join("submitted").display().to_string();
     let team = team.replace("AGENT", &agent.display().to_string()).replace("SUBMITTED", &submitted);
-    house.write("team.lua", &team.replace("FLAGS", flags));
+    house.write("team.lua", &team.replace("FLAGS", flags).replace("PROFILE", profile));
     house
 }
 
@@ -133,7 +141,7 @@ fn a_draft_makes_the_message_wait_and_says_so_and_goes_untouched() {
     let person = Person::at(&house, &daemon, "s-1");
     person.presses(&[Key::Char('h'), Key::Char('m')]);
     until("it is seen", || worker_of(&daemon, "s-1").filter(|worker| worker["state"] == "blocked"));
-    let (status, sent) = daemon.post("/message", &json!({ "role": "s", "prompt": "work", "wait": "200ms" }));
+    let (status, sent) = daemon.post("/message", &json!({ "to": "s-1", "prompt": "work", "wait": "200ms" }));
     assert_eq!(status, 202, "{sent}");
     assert!(sent.to_string().contains("a draft stands in its composer"), "{sent}");
     person.presses(&[Key::Backspace, Key::Backspace]);

@@ -4,9 +4,12 @@
 use std::sync::Arc;
 
 use fleetd::engine::ports::{Journal, Sessions};
+use fleetd::fleet::budget::Budget;
 use fleetd::fleet::caller::Sender;
 use fleetd::fleet::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
+use fleetd::fleet::life::{Life, Renewal};
 use fleetd::fleet::mail::{About, Asker, Message, Question};
+use fleetd::fleet::pause::Pause;
 use fleetd::fleet::record::{KeyUse, Made, Record};
 use fleetd::fleet::seat::{Seat, Sitter};
 use fleetd::fleet::team::Profile;
@@ -31,7 +34,14 @@ fn worker(name: &str) -> Worker {
         process: None,
         turns: 2,
         session: 7,
+        life: Life { ordered: true, turns: 3, tokens: 9, renewal: Some(Renewal::Fresh(Some(TurnId(8)))), up: None },
     }
+}
+
+fn budget() -> Budget {
+    let worker = worker("upper-1");
+    let failures = vec![Time(1), Time(3)];
+    Budget { profile: worker.profile, failures, worker: worker.name, why: "no".into(), until: Some(Time(9)) }
 }
 
 fn message(id: u64) -> Message {
@@ -121,6 +131,12 @@ fn everything_written_is_read_back_after_a_restart() {
         Record::Parked("lower".into(), Some(Time(78))),
         Record::Parked("lower".into(), None),
         Record::Seat(Some(Arc::new(seat()))),
+        Record::Budget("upper".into(), Some(Arc::new(budget()))),
+        Record::Budget("lower".into(), Some(Arc::new(budget()))),
+        Record::Budget("lower".into(), None),
+        Record::Paused(Some(Pause { since: Time(4), by: Sender::Leader })),
+        Record::Paused(None),
+        Record::Paused(Some(Pause { since: Time(5), by: Sender::Operator })),
         Record::Draft(TurnId(1), Some("first".into())),
         Record::Draft(TurnId(1), Some("so far".into())),
         Record::Draft(TurnId(2), Some("over".into())),
@@ -145,6 +161,8 @@ fn everything_written_is_read_back_after_a_restart() {
     assert_eq!(saved.keys, [key("kept")]);
     assert_eq!(saved.parked, [("upper".into(), Time(77))]);
     assert_eq!(saved.seat, Some(seat()));
+    assert_eq!(saved.budgets, [("upper".into(), budget())]);
+    assert_eq!(saved.paused, Some(Pause { since: Time(5), by: Sender::Operator }));
     assert_eq!(saved.drafts, [(TurnId(1), "so far".into())]);
     assert_eq!(*saved.notes[0].1, json!({ "b": 1, "a": [null, "ü\u{0}"] }));
     assert_eq!(saved.notes[0].1.to_string(), r#"{"b":1,"a":[null,"ü\u0000"]}"#, "the order of keys is kept");

@@ -92,6 +92,7 @@ pub fn envelope(turn: u64, text: &str) -> Envelope {
         stderr: None,
         generation: 3,
         truncated: None,
+        work: None,
         retry_of: None,
     }
 }

@@ -84,6 +84,12 @@ impl House {
         self.arg("--listen").arg(format!("127.0.0.1:{port}"))
     }
 
+    /// Makes the next daemon of this house listen somewhere else.
+    pub fn other_port(&mut self) {
+        let at = self.args.iter().position(|arg| arg == "--listen").expect("it kept its port");
+        self.args[at + 1] = "127.0.0.1:0".into();
+    }
+
     /// Writes or overwrites a charter file.
     pub fn write(&self, name: &str, text: &str) {
         let path = self.charter().join(name);

@@ -6,8 +6,10 @@
 mod host;
 pub mod house;
 mod nudges;
+mod pauses;
 mod restarts;
 mod submissions;
+mod trees;
 mod trouble;
 
 use std::fs;

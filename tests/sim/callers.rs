@@ -209,6 +209,7 @@ pub fn call_of(op: Op, fleet: &Fleet, journal: &Journal, now: Time) -> Option<(C
             let ids = if many { mine.collect() } else { vec![mine.nth(usize::from(pick) % 4)?] };
             (by.caller(), Call::Ack(ids))
         }
+        Op::Pause { by, on } => (by.caller(), if on { Call::Pause } else { Call::Unpause }),
         Op::CancelTurn { by, pick } => (by.caller(), Call::CancelTurn(any_turn(pick)?)),
         Op::CancelRun { by, pick } => (by.caller(), Call::CancelRun(any_run(pick)?)),
         Op::Answer { by, pick, by_turn } => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use fleetd::fleet::Limits;
 use fleetd::fleet::events::FleetEvent;
+use fleetd::fleet::life::{ContextCap, Restarts};
 use fleetd::fleet::team::{Generation, Profile, RecipeSpec, Role, Team};
 use fleetd::fleet::time::Span;
 use serde_json::Value;
@@ -24,6 +25,8 @@ pub fn limits() -> Limits {
         grace: Span::seconds(10),
         idle_ttl: Span::minutes(2),
         seat_ttl: Span::minutes(1),
+        start_stagger: Span(300),
+        memory_floor: 512 << 20,
     }
 }
 
@@ -49,7 +52,7 @@ pub fn team(plan: CharterPlan, number: u64) -> Arc<Team> {
             names.reverse();
         }
         for name in &names {
-            let profile = profile(name, session != plan.flipped, plan.changed);
+            let profile = profile(name, session != plan.flipped, plan.changed, role == "s");
             team.profiles.insert(profile.name.clone(), profile);
         }
         let role = Role {
@@ -72,7 +75,7 @@ pub fn team(plan: CharterPlan, number: u64) -> Arc<Team> {
     Arc::new(team)
 }
 
-fn profile(name: &str, session: bool, changed: bool) -> Profile {
+fn profile(name: &str, session: bool, changed: bool, capped: bool) -> Profile {
     Profile {
         name: name.into(),
         about: None,
@@ -82,10 +85,13 @@ fn profile(name: &str, session: bool, changed: bool) -> Profile {
         env: BTreeMap::new(),
         timeout: changed.then_some(Span::seconds(40)),
         idle_ttl: changed.then_some(Span::seconds(30)),
+        context_cap: (capped && changed).then_some(ContextCap { turns: Some(2), tokens: None }),
+        restarts: changed.then_some(Restarts { failures: 2, within: Span::minutes(5) }),
         grants: Default::default(),
         typing: None,
         model: None,
         endpoint: None,
         plan: None,
+        worktree: None,
     }
 }

@@ -37,6 +37,7 @@ fn settle_down(world: &mut World) -> Done {
         for name in world.host.blocked() {
             world.host.dialog(&name);
         }
+        world.host.look_again();
         for name in world.host.starting() {
             world.host.up(&name, true);
         }
@@ -97,7 +98,7 @@ fn ended_or_explained(world: &World) -> Done {
     Ok(())
 }
 
-/// Returns whether nobody can take this turn: no role, no session to type it to, no room for a process.
+/// Returns whether nobody can take this turn: no role, one whose sessions fail, no room for one more worker.
 fn must_wait(world: &World, turn: &Turn) -> bool {
     let fleet = &world.fleet;
     let Some(team) = fleet.team() else { return false };
@@ -111,14 +112,16 @@ fn must_wait(world: &World, turn: &Turn) -> bool {
             None => return false,
         },
     };
-    let Some(spec) = team.roles.get(&role) else { return true };
+    if !team.roles.contains_key(&role) {
+        return true;
+    }
     if fleet.workers().any(|worker| worker.role == role && worker.is_free()) {
         return false;
     }
-    let sessions = team.profiles.get(&spec.profiles[0]).is_none_or(|profile| profile.has_session());
     let full = fleet.workers().count() >= limits().max_workers;
-    let failed = fleet.workers().filter(|w| w.role == role && matches!(w.state, WorkerState::Failed(_))).count();
-    sessions || full || failed >= spec.max_busy as usize
+    // Sessions that did not come up and that a caller spawned stay for it to look at, and take a place.
+    let stopped = fleet.budget(&role).is_some_and(|budget| budget.until.is_none());
+    stopped || full
 }
 
 fn collect(world: &mut World) -> Done {

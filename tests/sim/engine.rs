@@ -96,6 +96,9 @@ impl World {
                         _ => {}
                     },
                     Record::Parked(..) => self.count("parked"),
+                    Record::Paused(Some(_)) => self.count("paused"),
+                    Record::Budget(_, Some(budget)) if budget.until.is_none() => self.count("role that starts no more"),
+                    Record::Worker(worker) if worker.life.note().is_some() => self.count("fresh session with a note"),
                     Record::Turn(turn)
                         if turn.state == TurnState::Collected
                             && turn.step.is_none()

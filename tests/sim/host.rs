@@ -31,13 +31,16 @@ pub enum Stand {
 pub struct TurnFile {
     pub worker: WorkerName,
     pub stand: Stand,
-    session: bool,
+    /// The number of the session that has it; 0 = it is a process of its own.
+    session: u64,
     /// Whether the daemon that lives now waits for its end.
     watched: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Session {
+    /// Its number: a later session of the same name is another one.
+    number: u64,
     up: bool,
     failed: bool,
     blocked: bool,
@@ -58,6 +61,11 @@ pub struct Host {
     runs_again: bool,
     /// From now on every interrupt works.
     pub tame: bool,
+    /// Nothing may be typed.
+    paused: bool,
+    memory_reads: u32,
+    /// Who gave a turn back: it is looked again whether anything is in the way still.
+    held: BTreeSet<WorkerName>,
     pub fault: Option<String>,
 }
 
@@ -77,6 +85,14 @@ impl Host {
             | WorkEffect::Interrupt(worker, _)
             | WorkEffect::Stop(worker) => worker.name.clone(),
             WorkEffect::Forget(id) => return self.forget(*id),
+            WorkEffect::Pause(on) => return self.paused = *on,
+            WorkEffect::Memory => {
+                // Every third time there is too little of it.
+                self.memory_reads += 1;
+                let low = self.memory_reads.is_multiple_of(3) && !self.tame;
+                let available = Some(if low { 1 << 20 } else { 1 << 30 });
+                return self.sightings.push(Sighting::Memory { available });
+            }
             WorkEffect::Nudge(leader, n) => {
                 let how = if self.tame || n % 2 == 0 { Nudged::Typed } else { Nudged::NotNow("it works".into()) };
                 return self.sightings.push(Sighting::Nudged { leader: *leader, how });
@@ -104,7 +120,7 @@ impl Host {
             WorkEffect::Hand(worker, turn) => self.hand(&worker, &turn),
             WorkEffect::Interrupt(worker, id) => self.interrupt(&worker, id),
             WorkEffect::Stop(worker) => self.stop(&worker),
-            WorkEffect::Forget(_) | WorkEffect::Nudge(..) => {}
+            WorkEffect::Forget(_) | WorkEffect::Nudge(..) | WorkEffect::Pause(_) | WorkEffect::Memory => {}
         }
         Some(order)
     }
@@ -115,12 +131,14 @@ impl Host {
 
     fn start(&mut self, worker: &Worker) {
         // What was just reported as gone is not brought up again under the same name.
-        let reported =
-            |sighting: &Sighting| matches!(sighting, Sighting::Gone { worker: gone, .. } if *gone == worker.name);
+        let reported = |sighting: &Sighting| matches!(sighting, Sighting::Gone { worker: gone, session, .. } if *gone == worker.name && *session == worker.session);
         if self.sightings.iter().any(reported) {
             return;
         }
         let session = self.sessions.entry(worker.name.clone()).or_default();
+        if session.number != worker.session {
+            *session = Session { number: worker.session, ..Session::default() };
+        }
         if session.up {
             self.sightings.push(Sighting::Up { worker: worker.name.clone() });
         } else if session.failed {
@@ -129,14 +147,16 @@ impl Host {
     }
 
     fn hand(&mut self, worker: &Worker, turn: &Turn) {
-        let (name, id, session) = (worker.name.clone(), turn.id, worker.profile.has_session());
+        let (name, id, number) = (worker.name.clone(), turn.id, number_of(worker));
+        let session = number != 0;
         let again = self.runs_again && self.turns.get(&id).is_some_and(|file| file.stand == Stand::Running);
         if !self.turns.contains_key(&id) || again {
             if session && !self.sessions.contains_key(&name) {
-                return self.gone(&name, "its session is gone");
+                return self.gone(&name, number, "its session is gone");
             }
-            if session && self.sessions.get(&name).is_some_and(|session| session.blocked) {
-                let why = "a draft in the composer".to_string();
+            if session && (self.paused || self.sessions.get(&name).is_some_and(|session| session.blocked)) {
+                let why = "a draft in the composer, or a pause".to_string();
+                self.held.insert(name.clone());
                 return self.sightings.push(Sighting::Held { worker: name, turn: id, hand: turn.hands(), why });
             }
             if self.runs_another(&name, id) {
@@ -147,7 +167,7 @@ impl Host {
             if *runs > 1 {
                 self.fault = Some(format!("{id} was run {runs} times"));
             }
-            self.turns.insert(id, TurnFile { worker: name, stand: Stand::Running, session, watched: true });
+            self.turns.insert(id, TurnFile { worker: name, stand: Stand::Running, session: number, watched: true });
         }
         let file = self.turns.get_mut(&id).expect("it was found or made");
         file.watched = true;
@@ -160,12 +180,12 @@ impl Host {
         let worker = file.worker;
         match file.stand {
             Stand::Running => {
-                let process = (!file.session).then_some(Process { pid: 1000 + id.0 as i32, start: id.0 });
+                let process = (file.session == 0).then_some(Process { pid: 1000 + id.0 as i32, start: id.0 });
                 self.sightings.push(Sighting::Taken { worker, turn: id, process });
             }
             Stand::Ended(finish) => self.sightings.push(Sighting::Finished { worker, turn: id, finish, idle: true }),
-            Stand::Dead if file.session => self.gone(&worker, "its session died"),
-            Stand::Dead if id.0.is_multiple_of(2) => self.gone(&worker, "pane-exec was killed"),
+            Stand::Dead if file.session != 0 => self.gone(&worker, file.session, "its session died"),
+            Stand::Dead if id.0.is_multiple_of(2) => self.gone(&worker, 0, "pane-exec was killed"),
             Stand::Dead => {
                 let finish = Box::new(Finish::without_reply(Outcome::Unknown, "pane-exec was killed"));
                 self.sightings.push(Sighting::Finished { worker, turn: id, finish, idle: true });
@@ -177,14 +197,16 @@ impl Host {
         }
     }
 
-    fn gone(&mut self, name: &WorkerName, why: &str) {
-        self.sightings.push(Sighting::Gone { worker: name.clone(), why: why.to_string() });
+    fn gone(&mut self, name: &WorkerName, session: u64, why: &str) {
+        self.sightings.push(Sighting::Gone { worker: name.clone(), session, why: why.to_string() });
     }
 
     fn interrupt(&mut self, worker: &Worker, id: TurnId) {
         let session = worker.profile.has_session();
         let Some(file) = self.turns.get_mut(&id) else {
-            let file = TurnFile { worker: worker.name.clone(), stand: Stand::Withdrawn, session, watched: true };
+            let number = number_of(worker);
+            let file =
+                TurnFile { worker: worker.name.clone(), stand: Stand::Withdrawn, session: number, watched: true };
             self.turns.insert(id, file);
             return self.report(id);
         };
@@ -205,14 +227,16 @@ impl Host {
     }
 
     fn stop(&mut self, worker: &Worker) {
-        self.sessions.remove(&worker.name);
+        if self.sessions.get(&worker.name).is_some_and(|session| session.number == worker.session) {
+            self.sessions.remove(&worker.name);
+        }
         for file in self.turns.values_mut().filter(|file| file.worker == worker.name) {
             if file.stand == Stand::Running {
                 file.stand = Stand::Dead;
                 file.watched = false;
             }
         }
-        self.gone(&worker.name, "stopped");
+        self.gone(&worker.name, number_of(worker), "stopped");
     }
 
     fn forget(&mut self, id: TurnId) {
@@ -237,7 +261,7 @@ impl Host {
         if !file.watched {
             return;
         }
-        let (worker, idle_now) = (file.worker.clone(), !(file.session && busy));
+        let (worker, idle_now) = (file.worker.clone(), !(file.session != 0 && busy));
         self.sightings.push(Sighting::Finished { worker: worker.clone(), turn: id, finish, idle: idle_now });
         if !idle_now {
             self.sightings.push(idle(worker, Some(id)));
@@ -247,15 +271,15 @@ impl Host {
     /// Returns what could be killed: sessions, and the processes of running turns.
     pub fn killable(&self) -> Vec<WorkerName> {
         let sessions = self.sessions.keys().cloned();
-        let turns = self.turns.values().filter(|file| file.stand == Stand::Running && !file.session);
+        let turns = self.turns.values().filter(|file| file.stand == Stand::Running && file.session == 0);
         sessions.chain(turns.map(|file| file.worker.clone())).collect()
     }
 
     /// Kills a worker's processes from outside.
     pub fn kill(&mut self, name: &WorkerName) {
         self.deaths.insert(name.clone());
-        let session = self.sessions.remove(name).is_some();
-        let mut watched = session;
+        let session = self.sessions.remove(name).map(|session| session.number);
+        let mut watched = session.is_some();
         let mut last = None;
         for (id, file) in self.turns.iter_mut().filter(|(_, file)| file.worker == *name) {
             if file.stand == Stand::Running {
@@ -265,7 +289,7 @@ impl Host {
             }
         }
         match last {
-            _ if session => self.gone(name, "its session died"),
+            _ if session.is_some() => self.gone(name, session.unwrap_or(0), "its session died"),
             Some(id) if watched => self.report(id),
             _ => {}
         }
@@ -306,6 +330,17 @@ impl Host {
         });
     }
 
+    /// Looks again at the sessions that gave a turn back.
+    pub fn look_again(&mut self) {
+        for name in std::mem::take(&mut self.held) {
+            match self.sessions.get(&name) {
+                Some(session) if session.up && !session.blocked => self.sightings.push(idle(name, None)),
+                Some(_) => drop(self.held.insert(name)),
+                None => {}
+            }
+        }
+    }
+
     /// Returns sessions with an open dialog.
     pub fn blocked(&self) -> Vec<WorkerName> {
         self.sessions.iter().filter(|(_, session)| session.blocked).map(|(name, _)| name.clone()).collect()
@@ -334,6 +369,8 @@ impl Host {
     pub fn daemon_died(&mut self) {
         self.orders.clear();
         self.sightings.clear();
+        // The next one is told anew.
+        self.paused = false;
         for file in self.turns.values_mut() {
             file.watched = false;
         }
@@ -347,7 +384,7 @@ impl Host {
             let last = self.last_turn(name);
             match self.sessions.get(name) {
                 // One that was never started is not gone: its order to start is given again.
-                None if worker.state.word() != "starting" => self.gone(name, "its session is gone"),
+                None if worker.state.word() != "starting" => self.gone(name, number_of(worker), "its session is gone"),
                 Some(session) if session.blocked => {
                     let why = "do you trust this folder?".to_string();
                     self.sightings.push(Sighting::Blocked { worker: name.clone(), why });
@@ -369,6 +406,10 @@ pub fn finish_of(id: TurnId, ok: bool) -> Finish {
         proof: Some("exit_status".to_string()),
         ..Finish::without_reply(outcome, "")
     }
+}
+
+fn number_of(worker: &Worker) -> u64 {
+    if worker.profile.has_session() { worker.session } else { 0 }
 }
 
 fn not_up(name: &WorkerName) -> Sighting {

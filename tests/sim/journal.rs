@@ -6,10 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use fleetd::fleet::budget::Budget;
 use fleetd::fleet::caller::Sender;
 use fleetd::fleet::envelope::Envelope;
 use fleetd::fleet::ids::{Key, MessageId, QuestionId, RoleName, RunId, StepPath, TurnId, WorkerName};
 use fleetd::fleet::mail::{Message, Question};
+use fleetd::fleet::pause::Pause;
 use fleetd::fleet::record::{KeyUse, Record, Saved};
 use fleetd::fleet::run::{FinishedStep, Run, Step};
 use fleetd::fleet::seat::Seat;
@@ -39,6 +41,8 @@ pub struct Journal {
     pub parked: BTreeMap<RoleName, Time>,
     pub seat: Option<Arc<Seat>>,
     pub drafts: BTreeMap<TurnId, Arc<str>>,
+    pub budgets: BTreeMap<RoleName, Arc<Budget>>,
+    pub paused: Option<Pause>,
 }
 
 impl Journal {
@@ -80,6 +84,9 @@ impl Journal {
             Record::Seat(seat) => self.seat = seat.clone(),
             Record::Draft(turn, Some(text)) => drop(self.drafts.insert(*turn, text.clone())),
             Record::Draft(turn, None) => drop(self.drafts.remove(turn)),
+            Record::Budget(role, Some(budget)) => drop(self.budgets.insert(role.clone(), budget.clone())),
+            Record::Budget(role, None) => drop(self.budgets.remove(role)),
+            Record::Paused(pause) => self.paused = pause.clone(),
             Record::Event(_) => {}
         }
         Ok(())
@@ -102,6 +109,8 @@ impl Journal {
             keys: self.keys.values().map(|used| (**used).clone()).collect(),
             notes: self.notes.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             parked: self.parked.iter().map(|(role, until)| (role.clone(), *until)).collect(),
+            budgets: self.budgets.iter().map(|(role, budget)| (role.clone(), (**budget).clone())).collect(),
+            paused: self.paused.clone(),
             seat: self.seat.as_deref().cloned(),
             drafts: self.drafts.iter().map(|(turn, text)| (*turn, text.clone())).collect(),
         }

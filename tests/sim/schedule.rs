@@ -117,6 +117,10 @@ pub enum Op {
         pick: u8,
         text: u8,
     },
+    Pause {
+        by: By,
+        on: bool,
+    },
     Seat {
         who: u8,
         how: u8,
@@ -260,6 +264,7 @@ fn op(rng: &mut Rng, calm: bool) -> Op {
         40..42 => Op::Stop { by, pick, kill: rng.percent(50) },
         42..46 => Op::StartRun { by, program: rng.pick(), key: key(rng), deadline: rng.percent(15) },
         46 if rng.percent(50) => Op::Reply { pick, text: rng.below(2) as u8 },
+        48 if rng.percent(50) => Op::Pause { by, on: rng.percent(50) },
         46..49 => Op::Ask { pick, text: rng.below(3) as u8 },
         49..54 => Op::Carry { pick },
         54..63 => Op::Exit { pick, ok: rng.percent(75), busy: rng.percent(40) },

@@ -55,6 +55,7 @@ impl Story {
                 Input::Act(action) => format!("the charter acts: {action:?}"),
                 Input::Tick => "tick".to_string(),
                 Input::Drain => "drain".to_string(),
+                Input::Reap => "the sessions of the last daemon are reaped".to_string(),
                 Input::SeatGone(process) => format!("the leader's process {} has ended", process.pid),
             };
             format!("{:>9} ms  {what}", now.0 as i64 - 1_700_000_000_000)
@@ -98,6 +99,8 @@ fn order_line(order: &WorkEffect) -> String {
         WorkEffect::Stop(worker) => format!("stop {}", worker.name),
         WorkEffect::Nudge(process, n) => format!("tell process {} that {n} wait", process.pid),
         WorkEffect::Forget(id) => format!("forget {id}"),
+        WorkEffect::Pause(on) => format!("type nothing: {on}"),
+        WorkEffect::Memory => "read the memory".to_string(),
     }
 }
 

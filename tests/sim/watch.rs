@@ -276,6 +276,9 @@ fn in_flight(fleet: &Fleet) -> Checked {
 fn caps(step: &Step, fleet: &Fleet) -> Checked {
     for effect in &step.effects {
         let Effect::Work(WorkEffect::Hand(worker, turn)) = effect else { continue };
+        if fleet.paused().is_some() {
+            return broken("nothing is handed out in a pause", format!("{} to {}", turn.id, worker.name));
+        }
         let role = fleet.team().and_then(|team| team.roles.get(&worker.role));
         let busy = fleet.workers().filter(|other| other.role == worker.role && other.is_occupied()).count();
         if role.is_none_or(|role| busy > role.max_busy as usize) {
@@ -331,7 +334,8 @@ pub fn released(effect: &Effect, journal: &Journal) -> Checked {
         }
         Effect::Work(WorkEffect::Start(worker)) => journal.workers.contains_key(&worker.name),
         Effect::Work(WorkEffect::Replied(_, id)) => journal.drafts.contains_key(id),
-        Effect::Work(WorkEffect::Stop(_) | WorkEffect::Watch(_) | WorkEffect::Nudge(..)) => true,
+        Effect::Work(WorkEffect::Pause(on)) => journal.paused.is_some() == *on,
+        Effect::Work(WorkEffect::Stop(_) | WorkEffect::Watch(_) | WorkEffect::Nudge(..) | WorkEffect::Memory) => true,
         Effect::Run(RunEffect::Start { run }) => {
             journal.runs.contains_key(&run.id) && journal.jobs.contains_key(&run.id)
         }

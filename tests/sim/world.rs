@@ -14,7 +14,7 @@ use super::charter::{limits, team};
 use super::host::Host;
 use super::journal::Journal;
 use super::runs::Runs;
-use super::schedule::{CharterPlan, Death, Delivery, Op, Schedule};
+use super::schedule::{By, CharterPlan, Death, Delivery, Op, Schedule};
 use super::story::Story;
 use super::watch::{Broken, Watch};
 
@@ -295,7 +295,7 @@ impl World {
                 }
             )*};
         }
-        same!(next turns workers messages questions runs steps keys notes parked);
+        same!(next turns workers messages questions runs steps keys notes parked budgets paused);
         Ok(())
     }
 
@@ -307,6 +307,9 @@ impl World {
         self.host.tame = true;
         self.prompt = [true; 3];
         self.flush()?;
+        if self.fleet.paused().is_some() {
+            self.happen(Op::Pause { by: By::Operator, on: false })?;
+        }
         if self.charter_given { Ok(()) } else { self.give_charter() }
     }
 

@@ -27,12 +27,39 @@ pub(in crate::charter) const PROFILE: &[Field] = &[
     field("env", "table<string, string>?", "Variables that are added to the worker's small environment."),
     field("timeout", "string|number|nil", "From the start of the process to its exit, such as `\"30s\"`."),
     field("idle_ttl", "string|number|nil", "How long an idle worker that started by itself stays."),
+    field(
+        "context_cap",
+        "fleet.ContextCap?",
+        "How full the session of a worker may become. One that is asked for a hand-over note and is given a fresh session under the same name, which begins with that note.",
+    ),
+    field(
+        "restarts",
+        "fleet.Restarts?",
+        "How many sessions that a role started by itself may fail, before it starts no more until one is spawned by hand or the profile is changed; `{ failures = 5, within = \"10m\" }` if absent.",
+    ),
     field("typing", "fleet.Typing?", "How a `typed` worker is typed to, and what its screen shows."),
+    field(
+        "worktree",
+        "boolean|fleet.Worktree|nil",
+        "A git worktree for each of its workers, on a branch of its own, made from the repository that `cwd` lies in. It goes when its worker does, unless work could be lost: then it is kept, and `fleetd worktrees` says why. Not for `exec`.",
+    ),
     field(
         "grants",
         "string[]?",
         "What its workers may do inside their turn beside printing: `\"reply\"` (give the reply by a call), `\"ask\"` (ask whoever sent it). Both if absent; a list narrows, `{}` grants nothing.",
     ),
+];
+
+/// Fields of `context_cap` in a profile.
+pub(in crate::charter) const CONTEXT_CAP: &[Field] = &[
+    field("turns", "integer?", "Turns at most."),
+    field("tokens", "integer?", "Tokens of its context at most, where the agent tells them with each turn."),
+];
+
+/// Fields of `restarts` in a profile.
+pub(in crate::charter) const RESTARTS: &[Field] = &[
+    field("failures", "integer?", "So many failures; 5 if absent."),
+    field("within", "string|number|nil", "Within this time; `\"10m\"` if absent."),
 ];
 
 /// Fields of `typing` in a profile.
@@ -79,6 +106,22 @@ pub(in crate::charter) const TYPING: &[Field] = &[
         "integer?",
         "Bytes of a message that are typed at most, 8192 if absent; a longer one is given as a file.",
     ),
+];
+
+/// Fields of `worktree` in a profile.
+pub(in crate::charter) const WORKTREE: &[Field] = &[
+    field(
+        "base",
+        "string?",
+        "What it begins with: a branch, a tag or a commit; what is checked out in `cwd` if absent. What the base lacks of the work there is told.",
+    ),
+    field(
+        "copy",
+        "string[]?",
+        "Files of the checkout that are brought along, such as `.env`: from its top, with `*`, `?` and `**`; only what lies in it.",
+    ),
+    field("setup", "string[]?", "Program and arguments, run once in the new worktree before the worker starts."),
+    field("setup_timeout", "string|number|nil", "How long `setup` may take; `\"10m\"` if absent."),
 ];
 
 /// Fields of `fleet.role`.
@@ -168,6 +211,11 @@ pub(in crate::charter) const ENVELOPE: &[Field] = &[
     field("turn", "string", "The turn's id."),
     field("from", "table", "Who answered: `worker`, `role`, `profile`, `launcher`."),
     field("stderr", "string?", "The end of what the process wrote to stderr."),
+    field(
+        "work",
+        "table?",
+        "What was done in the worker's worktree: `branch`, `base`, `commits`, `files_changed`, `dirty` (something is not committed).",
+    ),
     field("times", "table", "When what happened, in milliseconds since 1970."),
 ];
 

@@ -95,6 +95,12 @@ pub(in crate::charter) const LINES: &[Field] = &[
 /// Fields of `transcript`.
 pub(in crate::charter) const TRANSCRIPT: &[Field] = &[
     field("path", "string", "Where a hook's report says which file it is: lines of JSON."),
+    field("line", "string?", "The path of a line's own name, where lines may be written out of order."),
+    field(
+        "parent",
+        "string?",
+        "The path of the name of the line before it: a turn is complete once no line of it is missing.",
+    ),
     field("signs", "fleet.Sign[]", "What a line shows, the first that fits."),
 ];
 

@@ -65,6 +65,9 @@ fn mistakes_are_shown_where_they_are_made() {
     let extra = told("fleet.profile('p', {\n  launcher = 'exec', command = { 'x' },\n  model = 'big' })");
     let said = "a.lua:4: profile 'p': field 'model': the launcher 'exec' has no use for it; it takes command";
     assert!(extra.starts_with(said), "{extra}");
+    let tree = told("fleet.profile('p', { launcher = 'exec', command = { 'x' },\n worktree = true })");
+    let said = "a.lua:3: profile 'p': field 'worktree': a worker of the launcher 'exec' is a new process for each turn";
+    assert!(tree.starts_with(said), "{tree}");
     let option = told(
         "fleet.launcher('mine', { options = { allow = 'what it may do' } }, function() end)\n\
          fleet.profile('p', { launcher = 'mine', options = { alow = {} } })",

@@ -315,6 +315,7 @@ impl Play<'_, '_> {
             stderr: None,
             generation: team.generation.number,
             truncated: None,
+            work: None,
             retry_of: None,
         }
     }

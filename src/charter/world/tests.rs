@@ -80,12 +80,29 @@ fn mistakes_are_shown_with_their_line_and_the_near_miss() {
     );
     assert_eq!(
         refused("fleet.profile('x', {\n  launcher = 'exec',\n  comand = { 'cat' },\n})"),
-        "a.lua:3: profile 'x': unknown field 'comand'; did you mean 'command'? valid: about, launcher, command, model, endpoint, options, cwd, env, timeout, idle_ttl, typing, grants\n  3 |   comand = { 'cat' },"
+        "a.lua:3: profile 'x': unknown field 'comand'; did you mean 'command'? valid: about, launcher, command, model, endpoint, options, cwd, env, timeout, idle_ttl, context_cap, restarts, typing, worktree, grants\n  3 |   comand = { 'cat' },"
     );
     assert_eq!(
         refused("fleet.profile('x', { launcher = 'exec', command = { 'cat' }, timeout = '90 parsecs' })"),
         "a.lua:1: profile 'x': field 'timeout': '90 parsecs' is not a length of time; write for example \"90s\", \"8m\", \"2h\", \"250ms\"\n  1 | fleet.profile('x', { launcher = 'exec', command = { 'cat' }, timeout = '90 parsecs' })"
     );
+    let typed = |field: &str| format!("fleet.profile('x', {{ launcher = 'typed', command = {{ 'cat' }}, {field} }})");
+    for (field, wrong) in [
+        ("context_cap = {}", "field 'context_cap': name what is counted, such as { turns = 40, tokens = 150000 }"),
+        ("context_cap = { turns = 0 }", "field 'turns': expected a whole number from 1 to 1000000, got 0"),
+        ("context_cap = { turn = 1 }", "unknown field 'turn'; did you mean 'turns'? valid: turns, tokens"),
+        ("restarts = { failures = 0 }", "field 'failures': expected a whole number from 1 to 1000000, got 0"),
+    ] {
+        let said = refused(&typed(field));
+        assert!(said.contains(wrong), "{field}: {said}");
+    }
+    let said = refused(
+        "fleet.profile('x', { launcher = 'exec', command = { 'cat' }, context_cap = { turns = 3 } })\n\
+         fleet.role('w', { profiles = { 'x' } })",
+    );
+    let wrong =
+        "a.lua:1: profile 'x': field 'context_cap': a worker of the launcher 'exec' is a new process for each turn";
+    assert!(said.starts_with(wrong), "{said}");
     let launcher = refused("fleet.profile('x', { launcher = 'exce' }) fleet.role('w', { profiles = { 'x' } })");
     let said = "a.lua:1: profile 'x': field 'launcher': there is no launcher 'exce'; did you mean 'exec'? valid: ";
     assert!(launcher.starts_with(said), "{launcher}");

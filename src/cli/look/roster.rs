@@ -48,10 +48,10 @@ pub fn draw(roster: &Roster, look: &Look) -> String {
         true => parts.push("no roles: the charter in force declares none".to_string()),
         false => parts.push(roles(&roster.roles, look)),
     }
+    let trouble = roster.roles.iter().filter_map(|role| role.trouble.as_ref()?.holds.as_deref());
+    parts.extend(trouble.map(|why| wrap(&safe(why), look.width, "  ")));
     match roster.workers.is_empty() {
-        true => {
-            parts.push(wrap("no workers live now; sessions are spawned, others start when work comes", look.width, ""))
-        }
+        true => parts.push(wrap("no workers live now; they start when work comes, or are spawned", look.width, "")),
         false => parts.push(workers(&roster.workers, look)),
     }
     parts.join("\n\n")
@@ -215,6 +215,17 @@ mod tests {
     }
 
     #[test]
+    fn a_role_that_starts_no_session_says_why_below_the_table() {
+        let mut roster = Roster { workers: Vec::new(), ..roster() };
+        let trouble = json!({"failures": 5, "worker": "w-local-5", "why": "no such program", "at": 9, "holds": "stopped: 'w-local' starts no session by itself, since 5 failed within 10m00s"});
+        roster.roles[1].trouble = Some(serde_json::from_value(trouble).expect("trouble"));
+        roster.roles.remove(0);
+        let drawn = draw(&roster, &plain(60));
+        let below = "\n\n  stopped: 'w-local' starts no session by itself, since 5\n  failed within 10m00s\n\n";
+        assert!(drawn.contains(below), "{drawn}");
+    }
+
+    #[test]
     fn no_line_is_wider_than_its_terminal() {
         for width in 36..160 {
             let text = draw(&roster(), &plain(width));
@@ -255,7 +266,7 @@ mod tests {
         insta::assert_snapshot!(draw(&Roster::default(), &plain(80)), @"
         no roles: the charter in force declares none
 
-        no workers live now; sessions are spawned, others start when work comes
+        no workers live now; they start when work comes, or are spawned
         ");
     }
 }

@@ -9,7 +9,7 @@ const WRONG: &[(&str, &str)] = &[
     (
         "\n\nzzz = 1",
         "/e/fleetd.toml:3: there is no setting 'zzz' | valid here: listen, charter, pane_host, auth, token_file, \
-         token_env, seat_ttl, hosts, endpoints, launch, commands, nudge, broker, limits",
+         token_env, seat_ttl, hosts, endpoints, launch, commands, nudge, broker, on_restart, limits",
     ),
     ("[limits]\nmax_worker = 1", "/e/fleetd.toml:2: there is no setting 'max_worker' | did you mean 'max_workers'?"),
     (
@@ -158,6 +158,12 @@ const WRONG: &[(&str, &str)] = &[
     ("[limits]\nmax_workers = -1", "/e/fleetd.toml:2: max_workers = -1 is not between 1 and 10000"),
     ("[limits]\nmax_prompt_bytes = 1", "/e/fleetd.toml:2: max_prompt_bytes = 1 is not between 1024 and 67108864"),
     ("[limits]\nretention = \"5m\"", "/e/fleetd.toml:2: retention = 5m00s is not between 1h00m and 3650d"),
+    ("on_restart = \"kill\"", "/e/fleetd.toml:1: on_restart = \"kill\" does not exist | valid: adopt, reap"),
+    (
+        "[limits]\nmemory_floor = \"1GB\"",
+        "/e/fleetd.toml:2: '1GB' is not a size; write for example \"512MiB\", \"1GiB\", or 0",
+    ),
+    ("[limits]\nstart_stagger = \"2m\"", "/e/fleetd.toml:2: start_stagger = 2m00s is not between 0ms and 1m00s"),
     ("[limits]\ndrain = \"2h\"", "/e/fleetd.toml:2: drain = 2h00m is not between 0ms and 1h00m"),
     (
         "[limits]\ndrain = \"soon\"",

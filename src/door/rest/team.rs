@@ -1,4 +1,4 @@
-//! Callers and workers: `whoami`, `list`, `spawn`, `stop`.
+//! Callers and workers: `whoami`, `list`, `spawn`, `stop`; the seat, the pause, the worktrees.
 //! How a worker is started is the launchers' matter.
 
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use super::super::refused::Refused;
 use super::super::whoami::Whoami;
 use super::Door;
 use crate::engine::requests::{Origin, SpawnRequest};
+use crate::engine::worktrees::RemoveWorktreeRequest;
 use crate::fleet::caller::Caller;
 use crate::fleet::rules::Door as Way;
 
@@ -32,6 +33,12 @@ pub(super) struct StopRequest {
 impl Subject for StopRequest {
     fn subject(&self) -> About {
         About::default().name(&self.worker)
+    }
+}
+
+impl Subject for RemoveWorktreeRequest {
+    fn subject(&self) -> About {
+        About::default().name(&self.name)
     }
 }
 
@@ -74,6 +81,24 @@ pub(super) async fn stop(
     Ok(Out(door.engine.stop(&caller, &request.worker, request.kill).await?).into_response())
 }
 
+/// The worktrees of workers.
+pub(super) async fn worktrees(
+    State(door): State<Arc<Door>>,
+    Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.worktrees(&caller).await?).into_response())
+}
+
+/// Moves a worktree to the trash.
+pub(super) async fn remove_worktree(
+    State(door): State<Arc<Door>>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<RemoveWorktreeRequest>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.remove_worktree(&caller, request).await?).into_response())
+}
+
 /// Who sits in the seat.
 pub(super) async fn seat(
     State(door): State<Arc<Door>>,
@@ -90,4 +115,22 @@ pub(super) async fn release(
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
     Ok(Out(door.engine.release_seat(&caller).await?).into_response())
+}
+
+/// Hands out nothing from now on. Takes no body.
+pub(super) async fn pause(
+    State(door): State<Arc<Door>>,
+    Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.pause(&caller).await?).into_response())
+}
+
+/// Hands out again. Takes no body.
+pub(super) async fn resume(
+    State(door): State<Arc<Door>>,
+    Extension(caller): Extension<Caller>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.unpause(&caller).await?).into_response())
 }

@@ -12,10 +12,10 @@ use super::team::StopRequest;
 use super::turns::{CancelRequest, Everything};
 use crate::door::schema::tests::{read, written};
 use crate::engine::requests::SeatView;
-use crate::fleet::caller::CallerKind;
+use crate::fleet::caller::{CallerKind, Sender};
 use crate::fleet::ids::TurnId;
 use crate::fleet::time::Time;
-use crate::fleet::view::Roster;
+use crate::fleet::view::{PausedView, Roster};
 use crate::fleet::worker::Process;
 
 #[test]
@@ -47,8 +47,9 @@ fn bodies_are_read_as_their_schemas_say() {
 fn answers_are_written_as_their_schemas_say() {
     let health = || Health { live: true, ready: true, degraded: vec!["why".into()], generation: 3, version: "1" };
     written(&health(), &health());
-    let everything = || Everything { roster: Roster::default(), health: health() };
-    written(&everything(), &everything());
+    let paused = Some(PausedView { by: Sender::Operator, since: Time(4), age_ms: 7 });
+    let everything = |paused| Everything { roster: Roster { paused, ..Roster::default() }, health: health() };
+    written(&everything(None), &everything(paused));
     written(&Runs { runs: Vec::new() }, &Runs { runs: Vec::new() });
     let nobody = |caller, why: &str| Whoami {
         caller,

@@ -13,7 +13,8 @@ use super::{given, taken};
 use crate::door::intake::parse;
 use crate::engine::ports::CharterStatus;
 use crate::engine::requests::{
-    Acked, Mail, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, SendRequest, SpawnRequest, Trace,
+    Acked, Mail, PauseView, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, SendRequest,
+    SpawnRequest, Trace,
 };
 use crate::fleet::envelope::Envelope;
 use crate::fleet::mail::Question;
@@ -21,7 +22,7 @@ use crate::fleet::refusal::Refusal;
 use crate::fleet::run::Run;
 use crate::fleet::team::{Generation, Routed};
 use crate::fleet::time::Time;
-use crate::fleet::view::{Roster, TurnView, WorkerView};
+use crate::fleet::view::{Roster, Trouble, TurnView, WorkerView};
 
 fn faults(schema: &Map<String, Value>, value: &Value) -> Vec<String> {
     let validator = jsonschema::validator_for(&Value::Object(schema.clone())).expect("a schema");
@@ -152,7 +153,8 @@ fn envelope() -> Value {
         "ok": false, "outcome": "timed_out", "error": "timed_out", "why": "its deadline passed", "text": "half",
         "data": [1, null], "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "cost": 0.5},
         "times": {"accepted": 1, "handed": 2, "started": 3, "settled": 4}, "proof": "exit_status",
-        "exit": {"signal": 9}, "stderr": "oh", "generation": 3, "truncated": {"path": "stdout", "bytes": 9}, "retry_of": "t9"
+        "exit": {"signal": 9}, "stderr": "oh", "generation": 3, "truncated": {"path": "stdout", "bytes": 9},
+        "work": {"branch": "fleet/w-1-5", "base": "c0ffee", "commits": 2, "files_changed": 3, "dirty": true}, "retry_of": "t9"
     })
 }
 
@@ -273,11 +275,17 @@ fn the_team_and_the_charter_are_written_as_their_schemas_say() {
     let bare = with(json!({"name": "v", "profiles": []}), load);
     let open = json!({"turn": "t17", "state": "queued", "to": "w", "from": "run r3", "age_ms": 7});
     let full = with(open.clone(), json!({"worker": "w-1", "waits": "cap", "ahead": 1}));
+    let holds = json!({"failures": 5, "worker": "w-5", "why": "no", "at": 9});
+    let trouble = with(holds.clone(), json!({"until": 10, "holds": "backing off"}));
+    written_as::<Trouble>(holds, trouble.clone());
+    let role = with(role, json!({"trouble": trouble}));
     written_as::<Roster>(
         json!({"generation": 0, "roles": [], "workers": [], "open_turns": 0, "turns": [], "open_runs": 0, "mail": {}}),
         json!({"generation": 3, "roles": [role, bare], "workers": [worker], "open_turns": 2, "turns": [open, full],
-               "open_runs": 1, "mail": {"operator": 3}}),
+               "open_runs": 1, "mail": {"operator": 3}, "paused": {"by": "operator", "since": 4, "age_ms": 7}}),
     );
+    let paused = json!({"paused": true, "by": "leader", "since": 4, "age_ms": 7});
+    written_as::<PauseView>(json!({"paused": false}), paused);
     let routed = json!({
         "to": {"role": "w"}, "because": "there is only one", "rubric": "otherwise", "generation": 3,
         "asked": [{"rubric": "bulk goes local", "said": "nothing"}]

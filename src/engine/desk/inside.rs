@@ -12,7 +12,6 @@ use crate::fleet::input::{Answer, Call};
 use crate::fleet::mail::{Asker, Question};
 use crate::fleet::refusal::Refusal;
 use crate::fleet::time::Span;
-use crate::fleet::view::view_worker;
 
 impl Handle {
     /// Keeps a worker's reply for the end of its turn.
@@ -48,7 +47,7 @@ impl Handle {
             Answer::Open(turn, questions) => Resumed::Open(self.pending_turn(&turn, &questions)),
             Answer::Ended(run) => Resumed::Ended(Box::new(self.run_result(&run).await?)),
             Answer::RunOpen(run, questions) => Resumed::Open(self.pending_run(&run, &questions)),
-            Answer::Worker(worker) => Resumed::Worker(Box::new(view_worker(&worker, self.now()))),
+            Answer::Worker(worker) => Resumed::Worker(Box::new(self.fleet().view_worker(&worker, self.now()))),
             Answer::Answered(question) | Answer::Unanswered(question) => Resumed::Asked(asked(&question)),
             other => return Err(unexpected(&other)),
         })

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::watch::{Job, Watch};
 use super::{Desk, sweep};
 use crate::fleet::envelope::Finish;
-use crate::fleet::ids::{TurnId, WorkerName};
+use crate::fleet::ids::TurnId;
 use crate::fleet::input::{Sighting, WorkEffect};
 use crate::fleet::turn::Outcome;
 use crate::fleet::worker::Worker;
@@ -74,7 +74,11 @@ impl Orders {
             // Nothing lives between turns, so there is nothing that could fail to come up.
             WorkEffect::Start(worker) => self.desk.tell(Sighting::Up { worker: worker.name.clone() }).await,
             // Nothing but processes of turns is looked after here.
-            WorkEffect::Watch(_) | WorkEffect::Replied(..) | WorkEffect::Nudge(..) => {}
+            WorkEffect::Watch(_)
+            | WorkEffect::Replied(..)
+            | WorkEffect::Nudge(..)
+            | WorkEffect::Pause(_)
+            | WorkEffect::Memory => {}
             WorkEffect::Hand(worker, turn) => self.watch(&worker, turn.id, Job::Run(turn)),
             WorkEffect::Interrupt(worker, turn) => self.interrupt(&worker, turn),
             WorkEffect::Stop(worker) => self.stop(&worker).await,
@@ -118,7 +122,7 @@ impl Orders {
                     watched.then_gone = true;
                 }
             }
-            None => self.gone(worker.name.clone()).await,
+            None => self.gone(worker).await,
         }
     }
 
@@ -132,7 +136,7 @@ impl Orders {
             return self.replace(turn, watched).await;
         }
         if watched.then_gone {
-            self.gone(watched.worker.name.clone()).await;
+            self.gone(&watched.worker).await;
         }
         if watched.then_forget {
             self.forget(turn);
@@ -150,8 +154,9 @@ impl Orders {
         self.desk.tell(Sighting::Finished { worker, turn, finish, idle: false }).await;
     }
 
-    async fn gone(&self, worker: WorkerName) {
-        self.desk.tell(Sighting::Gone { worker, why: "it was stopped".into() }).await;
+    async fn gone(&self, worker: &Worker) {
+        let (worker, session) = (worker.name.clone(), worker.session);
+        self.desk.tell(Sighting::Gone { worker, session, why: "it was stopped".into() }).await;
     }
 
     fn forget(&mut self, turn: TurnId) {

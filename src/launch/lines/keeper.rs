@@ -18,6 +18,7 @@ use super::super::fill::Fill;
 use super::super::session::dir::{Facts, SessionDir, Standing, said};
 use super::super::session::hear;
 use super::super::session::place::Site;
+use super::super::session::tree::Tree;
 use super::output::Output;
 use super::pipe::Pipe;
 use super::sessions::dir_of;
@@ -48,7 +49,7 @@ const LAST_LINES: usize = 6;
 
 /// What a keeper is told.
 pub(super) enum Order {
-    Hand(Arc<Turn>),
+    Hand(Arc<Turn>, Option<TurnId>),
     Interrupt(TurnId),
     Forget(TurnId),
     Report(Report, Reply),
@@ -144,7 +145,7 @@ impl Keeper {
     /// Takes an order.
     pub(super) async fn take(&mut self, order: Order) {
         match order {
-            Order::Hand(turn) => self.take_turn(turn).await,
+            Order::Hand(turn, note) => self.take_turn(turn, note).await,
             Order::Interrupt(turn) => self.interrupt(turn).await,
             Order::Forget(turn) => self.forget(turn).await,
             Order::Report(report, reply) => {
@@ -171,6 +172,12 @@ impl Keeper {
             url: &options.url,
             program: &options.program,
         }
+    }
+
+    /// Returns its worktree, which there may be.
+    pub(super) fn tree(&self) -> Tree<'_> {
+        let policy = &self.desk.options.policy;
+        Tree { worker: &self.worker, dir: &self.dir, policy, stop: &self.stop }
     }
 
     /// Returns what the markers of its plan stand for.
@@ -204,7 +211,7 @@ impl Keeper {
                     .why
                     .clone()
                     .map_or_else(|| "it asks a person".into(), |why| format!("it asks a person: {why}"));
-                self.bar(Some(why)).await;
+                self.bar_by(Some(why)).await;
             }
             _ => {}
         }
@@ -234,24 +241,27 @@ impl Keeper {
     }
 
     /// Reports what is in the way of the worker, or that nothing is, if that is news.
-    pub(super) async fn bar(&mut self, why: Option<String>) {
+    pub(super) async fn bar_by(&mut self, why: Option<String>) {
+        let worker = self.worker.name.clone();
+        let sighting =
+            why.clone().map_or(Sighting::Clear { worker: worker.clone() }, |why| Sighting::Blocked { worker, why });
+        self.bar(why, sighting).await;
+    }
+
+    /// As [`Keeper::bar_by`], by this sighting.
+    pub(super) async fn bar(&mut self, why: Option<String>, sighting: Sighting) {
         if self.barred != why {
-            self.barred.clone_from(&why);
-            let worker = self.worker.name.clone();
-            self.desk
-                .tell(match why {
-                    Some(why) => Sighting::Blocked { worker, why },
-                    None => Sighting::Clear { worker },
-                })
-                .await;
+            self.barred = why;
+            self.desk.tell(sighting).await;
         }
     }
 
     /// Ends everything of the session and reports it.
     pub(super) async fn end(&mut self, root: ProcessId, why: &str) {
         ending::end(root).await;
-        self.clear_away().await;
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why: why.into() }).await;
+        let kept = self.clear_away().await;
+        let (worker, session) = (self.worker.name.clone(), self.worker.session);
+        self.desk.tell(Sighting::Gone { worker, session, why: format!("{why}{kept}") }).await;
     }
 
     /// Its pane-exec is gone by itself.
@@ -276,8 +286,8 @@ impl Keeper {
         self.await_turn().await;
         self.read_to_now().await;
         let why = self.last_words(said(record.as_deref()));
-        self.clear_away().await;
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why }).await;
+        let why = why + &self.clear_away().await;
+        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why }).await;
     }
 
     /// A session that ended while no daemon was there may have ended its turn before: which one, the order says.
@@ -301,16 +311,20 @@ impl Keeper {
         }
     }
 
-    /// Removes the files of a session of which nothing runs any more.
-    pub(super) async fn clear_away(&mut self) {
+    /// Puts the worktree of a session away of which nothing runs any more, and removes its files. Returns what is to be
+    /// said of what is kept.
+    pub(super) async fn clear_away(&mut self) -> String {
         if let Some(mut child) = self.child.take()
             && let Err(error) = child.wait().await
         {
             tracing::debug!(worker = %self.worker.name, %error, "a pane-exec was waited for by somebody else");
         }
+        // The files go last: as long as they are there, a daemon that comes back does all of this again.
+        let kept = self.tree().put_away().await;
         if let Err(error) = self.dir.on_disk(SessionDir::remove).await {
             tracing::warn!(worker = %self.worker.name, %error, "the files of a session that ended stay");
         }
+        kept.map(|kept| format!("; its worktree {kept}")).unwrap_or_default()
     }
 
     pub(super) async fn rest(&self) {

@@ -76,6 +76,11 @@ impl Pipe {
         self.waiting.is_empty()
     }
 
+    /// Returns whether something waits and nothing of it was written.
+    pub(super) fn is_untouched(&self) -> bool {
+        !self.waiting.is_empty() && self.written == 0
+    }
+
     /// Returns for how long nothing has gone in although something waits.
     pub(super) fn stuck_for(&self) -> Duration {
         self.since.map_or(Duration::ZERO, |since| since.elapsed())

@@ -10,7 +10,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::super::session::dir::SessionDir;
-use super::super::session::sweep;
+use super::super::session::{sweep, tree};
 use super::keeper::{Keeper, Order};
 use super::{Desk, Told};
 use crate::fleet::ids::{TurnId, WorkerName};
@@ -52,8 +52,10 @@ impl Sessions {
             tokio::select! {
                 () = &mut sweep, if !is_swept => {
                     is_swept = true;
+                    // First the trees, then who is kept: a keeper is there before its tree.
+                    let trees = tree::all(&self.desk.options.sessions);
                     let kept = self.kept.iter().map(|(name, kept)| dir_name(name, kept.session)).collect();
-                    self.chores.spawn(sweep::leftovers(self.desk.options.sessions.clone(), true, kept));
+                    self.chores.spawn(sweep::leftovers(self.desk.options.sessions.clone(), true, kept, trees));
                 }
                 told = told.recv() => match told {
                     Some(Told::Order(order)) => self.carry_out(order),
@@ -77,7 +79,7 @@ impl Sessions {
             WorkEffect::Watch(worker) => self.keeper_of(&worker, false),
             WorkEffect::Hand(worker, turn) => {
                 self.turns.insert(turn.id, worker.name.clone());
-                self.give(&worker, Order::Hand(turn));
+                self.give(&worker, Order::Hand(turn, worker.life.note()));
             }
             WorkEffect::Interrupt(worker, turn) => {
                 self.turns.insert(turn, worker.name.clone());
@@ -96,7 +98,9 @@ impl Sessions {
                 }
             }
             // The program itself says when the turn is over; a leader is told in its own pane, by others.
-            WorkEffect::Replied(..) | WorkEffect::Nudge(..) => {}
+            WorkEffect::Replied(..) | WorkEffect::Nudge(..) | WorkEffect::Memory => {}
+            // What is written next is asked in that moment.
+            WorkEffect::Pause(_) => {}
         }
     }
 

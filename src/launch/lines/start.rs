@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::super::pane_exec::{Args, MAX_OUTPUT, Mode};
 use super::super::session::dir::{SessionDir, Standing, said};
+use super::super::session::tree::moved_in;
 use super::keeper::Keeper;
 use crate::fleet::input::Sighting;
 use crate::fleet::worker::WorkerState;
@@ -31,6 +32,18 @@ enum Obstacle {
 impl Keeper {
     /// Brings the session up, or finds it; returns its pane-exec once it is known, and nothing when it is over already.
     pub(super) async fn begin(&mut self, may_start: bool) -> Option<ProcessId> {
+        if may_start {
+            // There before its tree, so that nobody takes that for one without a session.
+            drop(self.dir.on_disk(SessionDir::create).await);
+        }
+        match self.tree().settle_in(may_start).await {
+            Ok(cwd) => self.worker = moved_in(&self.worker, cwd),
+            Err(why) if matches!(self.dir.on_disk(SessionDir::seal).await, Ok(true)) => {
+                self.not_up(why).await;
+                return None;
+            }
+            Err(_) => {}
+        }
         let until = Instant::now() + self.worker.profile.typing().ready_timeout.std();
         let is_starting = self.worker.state == WorkerState::Starting;
         loop {
@@ -158,7 +171,7 @@ impl Keeper {
 
     async fn not_up(&mut self, why: String) {
         let why = self.last_words(why);
-        self.clear_away().await;
+        let why = why + &self.clear_away().await;
         self.desk.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
     }
 

@@ -41,6 +41,8 @@ pub(super) struct Story {
     model: Option<String>,
     /// A message may be told in several lines, each with the figures of all.
     usage: BTreeMap<String, Usage>,
+    /// How full the context was at the last message.
+    context: Option<u64>,
     /// What the session had cost when the turn began.
     cost: f64,
 }
@@ -48,7 +50,7 @@ pub(super) struct Story {
 impl Story {
     /// Begins a turn; `shows_taken`: the program itself shows that it took a text, and until then nothing is its own.
     pub(super) fn new(turn: TurnId, given: Option<String>, cost: f64, shows_taken: bool) -> Story {
-        Story { turn, given, taken: !shows_taken, model: None, usage: BTreeMap::new(), cost }
+        Story { turn, given, taken: !shows_taken, model: None, usage: BTreeMap::new(), context: None, cost }
     }
 
     /// Returns whether the text was shown to have been taken.
@@ -91,6 +93,7 @@ impl Story {
                 self.model = read.model.clone().or(self.model.take());
                 if let (Some(id), Some(usage)) = (&read.id, read.usage) {
                     self.usage.insert(id.clone(), usage);
+                    self.context = Some(usage.input + usage.cache_read + usage.cache_write);
                 }
                 Heard::Said
             }
@@ -124,6 +127,9 @@ impl Story {
     /// Returns what the turn took: by its last line, or by its messages, each counted once.
     fn usage(&self, read: &Read) -> Option<Usage> {
         let mut usage = read.usage.or_else(|| Usage::sum(self.usage.values()));
+        if let Some(usage) = &mut usage {
+            usage.context = self.context;
+        }
         if let (Some(usage), Some(now)) = (&mut usage, read.cost_so_far) {
             usage.cost = Some((now - self.cost).max(0.0));
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::super::session::text::Same;
+use super::super::session::text::{Same, noted};
 use super::keeper::Keeper;
 use super::output::{Line, Output, punch};
 use super::story::{Heard, Story};
@@ -31,6 +31,8 @@ const TO_BE_FOUND: Duration = Duration::from_secs(10);
 const TELL_AGAIN: Duration = Duration::from_secs(2);
 /// How much a program may write in one turn.
 const MOST: u64 = 1024 * 1024 * 1024;
+/// How much of a note is given.
+const MOST_OF_A_NOTE: usize = 64 * 1024;
 /// How much of the output may be on the disk that nobody needs any more.
 const LEFT: u64 = 1024 * 1024;
 
@@ -92,15 +94,11 @@ struct Note {
 }
 
 impl Keeper {
-    pub(super) async fn take_turn(&mut self, turn: Arc<Turn>) {
+    pub(super) async fn take_turn(&mut self, turn: Arc<Turn>, note: Option<TurnId>) {
         if matches!(&self.doing, Doing::At(at) if at.turn == turn.id) {
             return;
         }
-        let prompt = self.desk.options.journal.prompt(turn.prompt_of).await;
-        let prompt = prompt
-            .map_err(|error| error.to_string())
-            .and_then(|found| found.ok_or_else(|| "its prompt is not in the store".into()));
-        let given = prompt.map(|prompt| text::given(turn.id, &turn.sender.to_string(), &prompt));
+        let given = self.given(&turn, note).await;
         if let Some(note) = self.note_of(turn.id) {
             // It may have been written. What it came to stands in the output, if anywhere.
             self.reread(&note);
@@ -124,6 +122,17 @@ impl Keeper {
         }
     }
 
+    /// Returns the text of a turn as it is given.
+    async fn given(&self, turn: &Turn, note: Option<TurnId>) -> Result<String, String> {
+        let journal = &self.desk.options.journal;
+        let prompt = journal.prompt(turn.prompt_of).await.map_err(|error| error.to_string())?;
+        let text = text::given(turn.id, &turn.sender.to_string(), &prompt.ok_or("its prompt is not in the store")?);
+        let Some(note) = note else { return Ok(text) };
+        let envelope = journal.envelope(note).await.map_err(|error| error.to_string())?;
+        // The note of the session before this one.
+        Ok(envelope.map_or(text.clone(), |envelope| noted(&text, &envelope.text, MOST_OF_A_NOTE)))
+    }
+
     fn at(&self, turn: &Turn, text: String, known: Option<String>, from: u64, given: Option<Instant>) -> At {
         let shows = self.plan().is_some_and(Plan::shows_taken);
         let story = Story::new(turn.id, known, self.cost, shows);
@@ -138,6 +147,12 @@ impl Keeper {
         self.look_at_settings(Duration::ZERO).await;
         if self.is_broken {
             return Err("the worker is being stopped".into());
+        }
+        if let Some(why) = self.site().astray(&self.facts) {
+            return Err(why);
+        }
+        if self.desk.is_paused() {
+            return Err(super::PAUSED.into());
         }
         let say = self.plan().and_then(|plan| plan.lines.as_ref()).map(|lines| lines.say.clone());
         let say = say.ok_or("its launch plan does not say what is written to it")?;
@@ -174,6 +189,7 @@ impl Keeper {
         let Doing::At(at) = &mut self.doing else { return };
         let why = match written {
             Err(error) => format!("its input cannot be written: {error}"),
+            Ok(()) if self.desk.is_paused() && self.pipe.is_untouched() => super::PAUSED.to_owned(),
             Ok(()) if self.pipe.stuck_for() >= TO_BE_READ => "its input is full: its program does not read".to_owned(),
             Ok(()) if !self.pipe.is_through() || at.given.is_some() => return,
             Ok(()) => {
@@ -263,10 +279,10 @@ impl Keeper {
             Heard::Nothing => {}
             Heard::Taken => self.tell_taken().await,
             Heard::Cut => self.end_cut().await,
-            Heard::Said => self.bar(None).await,
+            Heard::Said => self.bar_by(None).await,
             Heard::Retrying(why) => {
                 tracing::debug!(worker = %self.worker.name, why, "it tries again to reach its model");
-                self.bar(Some(format!("it tries again to reach its model: {why}"))).await;
+                self.bar_by(Some(format!("it tries again to reach its model: {why}"))).await;
             }
             Heard::Over(finish, cut) => self.over(*finish, cut, line.end).await,
         }
@@ -320,7 +336,7 @@ impl Keeper {
         let path = self.dir.output().display().to_string();
         finish.truncated = cut.map(|bytes| Truncated { path, bytes });
         self.doing = Doing::Idle;
-        self.bar(None).await;
+        self.bar_by(None).await;
         self.finished(turn, finish, !self.is_gone).await;
         self.mark_read(end).await;
     }
@@ -329,8 +345,12 @@ impl Keeper {
     pub(super) async fn look_at_time(&mut self) {
         match &self.doing {
             Doing::Idle => {
+                if let Some(why) = self.site().astray(&self.facts) {
+                    let worker = self.worker.name.clone();
+                    return self.bar(Some(why.clone()), Sighting::Unreachable { worker, why }).await;
+                }
                 let stuck = self.pipe.open(&self.dir.input()).is_ok() && !self.pipe.takes();
-                self.bar(stuck.then(|| "its input is full: its program does not read".into())).await;
+                self.bar_by(stuck.then(|| "its input is full: its program does not read".into())).await;
             }
             Doing::At(at) if self.output.length().saturating_sub(at.from) > MOST => {
                 let why = format!("its program wrote more than {} MiB in one turn", MOST / 1024 / 1024);
@@ -457,7 +477,8 @@ impl Keeper {
         self.desk.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
     }
 
-    async fn finished(&mut self, turn: TurnId, finish: Finish, idle: bool) {
+    async fn finished(&mut self, turn: TurnId, mut finish: Finish, idle: bool) {
+        finish.work = self.tree().work_done().await;
         self.ended = Some(turn);
         let worker = self.worker.name.clone();
         self.desk.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;

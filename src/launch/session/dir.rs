@@ -33,6 +33,9 @@ pub(in crate::launch) struct Facts {
     /// The UUID of the session.
     #[serde(default)]
     pub id: String,
+    /// Where the doors were when it was started: its hooks and tools look for them there.
+    #[serde(default)]
+    pub url: String,
     /// By what its hooks are known besides their process.
     #[serde(default)]
     pub token: String,

@@ -35,7 +35,7 @@ impl Site<'_> {
         let cwd = cwd.canonicalize().map_err(|error| format!("{}: {error}", cwd.display()))?;
         let [id, token] = [(); 2].map(|()| random());
         let (id, token) = (uuid(id.map_err(unfit)?), hex(&token.map_err(unfit)?));
-        let mut facts = Facts { cwd, id, token, ..Facts::default() };
+        let mut facts = Facts { cwd, id, url: self.url.to_owned(), token, ..Facts::default() };
         let (profile, policy) = (&self.worker.profile, self.policy);
         let fill = policy.fill(self.fill(&facts, None), profile, variable).map_err(|error| error.to_string())?;
         // A session's directory is two below the daemon's state.
@@ -69,6 +69,16 @@ impl Site<'_> {
         if facts.cwd.as_os_str().is_empty() {
             facts.cwd = self.worker.profile.cwd.clone().unwrap_or_else(|| ".".into());
         }
+    }
+
+    /// Says why it cannot reach the daemon, if it cannot: it was started for another address.
+    pub(in crate::launch) fn astray(&self, facts: &Facts) -> Option<String> {
+        let (then, now) = (&*facts.url, self.url);
+        let plan = self.worker.profile.plan.as_deref();
+        let needs = plan.is_some_and(|plan| plan.lists_tools || !plan.signs.is_empty());
+        (needs && !then.is_empty() && then != now).then(|| {
+            format!("it was started when fleetd was at {then}, and finds nobody there now that it is at {now}: stop it, or start fleetd there again")
+        })
     }
 
     /// Returns what the markers of its plan stand for, without the endpoint; `at` is the turn it is at, with its text.

@@ -7,14 +7,28 @@ use std::path::PathBuf;
 
 use super::super::ending;
 use super::dir::{SessionDir, Standing};
+use super::tree;
 use crate::launch::turn_dir::TurnDir;
+use crate::launch::worktree::Made;
 use crate::process::ProcessId;
 
 /// How the directory of a session ends that reads lines: its launcher keeps those, and no others.
 pub(in crate::launch) const LINES: &str = ".lines";
 
-/// Ends every session that has files and no keeper, of those that read lines or of all others.
-pub(in crate::launch) async fn leftovers(sessions: PathBuf, lines: bool, kept: HashSet<String>) {
+/// Ends every session that has files and no keeper, of those that read lines or of all others, and puts away every one
+/// of these worktrees that has none.
+pub(in crate::launch) async fn leftovers(sessions: PathBuf, lines: bool, kept: HashSet<String>, trees: Vec<Made>) {
+    let place = sessions.clone();
+    // A tree belongs to whoever has the session's directory; one without any is nobody's, and put away by one of the two.
+    let is_unowned = |made: &Made| {
+        let name = format!("{}{LINES}", made.name());
+        match (lines, place.join(&name).exists()) {
+            (true, true) => !kept.contains(&name),
+            (false, false) => !kept.contains(&made.name()),
+            _ => false,
+        }
+    };
+    let unowned: Vec<Made> = trees.into_iter().filter(is_unowned).collect();
     let listed = tokio::task::spawn_blocking(move || list(sessions, lines, &kept)).await.unwrap_or_default();
     for path in listed {
         let dir = SessionDir::new(path);
@@ -37,6 +51,11 @@ pub(in crate::launch) async fn leftovers(sessions: PathBuf, lines: bool, kept: H
         if let Err(error) = dir.on_disk(SessionDir::remove).await {
             tracing::warn!(%error, "files of a session that nobody knows stay");
         }
+    }
+    // After the sessions, whose processes were in them.
+    for made in unowned {
+        tracing::warn!(worktree = made.name(), "a worktree that the fleet does not know is put away");
+        drop(tree::put_away(&place, made).await);
     }
 }
 

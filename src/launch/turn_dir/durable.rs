@@ -9,20 +9,20 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Writes a file under its name, in place of one that may be there.
-pub(super) fn replace(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+pub(in crate::launch) fn replace(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let beside = write_beside(directory, name, bytes, File::sync_all)?;
     fs::rename(&beside, directory.join(name)).inspect_err(|_| drop(fs::remove_file(&beside)))?;
     sync(directory)
 }
 
 /// As [`replace`], but only against a crash of a program, not of the machine.
-pub(super) fn replace_softly(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+pub(in crate::launch) fn replace_softly(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let beside = write_beside(directory, name, bytes, |_| Ok(()))?;
     fs::rename(&beside, directory.join(name)).inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
 /// Writes a file under its name, or fails with `AlreadyExists` and leaves the one that is there.
-pub(super) fn create_once(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+pub(in crate::launch) fn create_once(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let beside = write_beside(directory, name, bytes, File::sync_all)?;
     // A link gives the name to a file that is complete, and fails where a rename would replace.
     let linked = fs::hard_link(&beside, directory.join(name));
@@ -32,7 +32,7 @@ pub(super) fn create_once(directory: &Path, name: &str, bytes: &[u8]) -> io::Res
 }
 
 /// Makes the names in a directory durable.
-pub(super) fn sync(directory: &Path) -> io::Result<()> {
+pub(in crate::launch) fn sync(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 

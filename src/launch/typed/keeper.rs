@@ -16,6 +16,7 @@ use super::super::ending;
 use super::super::fill::Fill;
 use super::super::session::dir::{Facts, SessionDir, Standing, said};
 use super::super::session::place::Site;
+use super::super::session::tree::Tree;
 use super::look::Look;
 use super::sessions::{Placed, dir_of};
 use super::work::Doing;
@@ -41,7 +42,8 @@ const REST: Duration = Duration::from_secs(1);
 
 /// What a keeper is told.
 pub(super) enum Order {
-    Hand(Arc<Turn>),
+    /// This turn, and before it the reply to that one, a note, if there is one.
+    Hand(Arc<Turn>, Option<TurnId>),
     Interrupt(TurnId),
     Replied(TurnId),
     Forget(TurnId),
@@ -142,6 +144,12 @@ impl Keeper {
         self.site().fill(&self.facts, at)
     }
 
+    /// Returns its worktree, which there may be.
+    pub(super) fn tree(&self) -> Tree<'_> {
+        let policy = &self.desk.options.policy;
+        Tree { worker: &self.worker, dir: &self.dir, policy, stop: &self.stop }
+    }
+
     pub(super) fn typing(&self) -> Typing {
         self.worker.profile.typing()
     }
@@ -190,7 +198,13 @@ impl Keeper {
             self.look_at_settings().await;
         }
         if self.is_broken {
-            return self.give_back().await;
+            return self.give_back("the worker is being stopped").await;
+        }
+        if let Some(why) = self.site().astray(&self.facts)
+            && (matches!(self.doing, Doing::Idle) || self.is_before_paste())
+        {
+            self.give_back(&why).await;
+            return self.bar(Some(Sighting::Unreachable { worker: self.worker.name.clone(), why })).await;
         }
         match self.screen().await {
             Ok(screen) => {
@@ -251,9 +265,14 @@ impl Keeper {
 
     /// Ends everything of the session and reports it.
     pub(super) async fn end(&mut self, root: ProcessId, why: &str) {
+        if self.pane.is_none() {
+            // One that was never looked at since a restart: its pane is found by its process, and only while that lives.
+            self.pane = self.desk.host().pane_of(vec![root.into()]).await.unwrap_or_default();
+        }
         ending::end(root).await;
-        self.clear_away().await;
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why: why.into() }).await;
+        let kept = self.clear_away().await;
+        let (worker, session) = (self.worker.name.clone(), self.worker.session);
+        self.desk.tell(Sighting::Gone { worker, session, why: format!("{why}{kept}") }).await;
     }
 
     /// Its pane-exec is gone by itself.
@@ -275,21 +294,25 @@ impl Keeper {
             drop(tokio::task::spawn_blocking(move || ending::kill(root)).await);
         }
         self.tell_traces().await;
-        self.clear_away().await;
-        let why = said(record.as_deref());
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), why }).await;
+        let kept = self.clear_away().await;
+        let why = said(record.as_deref()) + &kept;
+        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why }).await;
     }
 
-    /// Closes the pane of a session of which nothing runs any more, and removes its files.
-    pub(super) async fn clear_away(&mut self) {
+    /// Closes the pane of a session of which nothing runs any more, puts its worktree away, and removes its files.
+    /// Returns what is to be said of what is kept.
+    pub(super) async fn clear_away(&mut self) -> String {
         if let Some(pane) = self.pane.take()
             && let Err(error) = self.desk.host().close(pane).await
         {
             tracing::info!(worker = %self.worker.name, %error, "the pane of a session that ended was not closed");
         }
+        // The files go last: as long as they are there, a daemon that comes back does all of this again.
+        let kept = self.tree().put_away().await;
         if let Err(error) = self.dir.on_disk(SessionDir::remove).await {
             tracing::warn!(worker = %self.worker.name, %error, "the files of a session that ended stay");
         }
+        kept.map(|kept| format!("; its worktree {kept}")).unwrap_or_default()
     }
 
     pub(super) async fn rest(&self) {

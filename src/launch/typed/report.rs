@@ -61,6 +61,7 @@ impl Keeper {
             Doing::Working(working) => working.told = Some(told),
             // Faster than the screen was looked at.
             Doing::Submitting(submitting) if submitting.proof => submitting.told = Some(told),
+            Doing::Stopping(stopping) => stopping.ended(),
             _ => {}
         }
     }

@@ -11,7 +11,9 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::super::session::{dir::SessionDir, sweep};
+use super::super::memory;
+use super::super::session::dir::SessionDir;
+use super::super::session::{sweep, tree};
 use super::keeper::{Keeper, Order, Told};
 use super::{Desk, nudge};
 use crate::engine::panes::PaneSeen;
@@ -28,7 +30,7 @@ pub(super) struct Sessions {
     desk: Arc<Desk>,
     kept: HashMap<WorkerName, Kept>,
     keepers: JoinSet<()>,
-    names: HashMap<Id, WorkerName>,
+    names: HashMap<Id, (WorkerName, u64)>,
     /// Which session has or had a turn, until that is forgotten.
     turns: HashMap<TurnId, WorkerName>,
     chores: JoinSet<()>,
@@ -78,8 +80,10 @@ impl Sessions {
             tokio::select! {
                 () = &mut sweep, if !is_swept => {
                     is_swept = true;
+                    // First the trees, then who is kept: a keeper is there before its tree.
+                    let trees = tree::all(&self.desk.options.sessions);
                     let kept = self.kept.iter().map(|(name, kept)| dir_name(name, kept.session)).collect();
-                    self.chores.spawn(sweep::leftovers(self.desk.options.sessions.clone(), false, kept));
+                    self.chores.spawn(sweep::leftovers(self.desk.options.sessions.clone(), false, kept, trees));
                 }
                 told = told.recv() => match told {
                     Some(super::Told::Order(order)) => self.carry_out(order).await,
@@ -127,7 +131,7 @@ impl Sessions {
             WorkEffect::Watch(worker) => self.keeper_of(&worker, false),
             WorkEffect::Hand(worker, turn) => {
                 self.turns.insert(turn.id, worker.name.clone());
-                self.give(&worker, Order::Hand(turn));
+                self.give(&worker, Order::Hand(turn, worker.life.note()));
             }
             WorkEffect::Interrupt(worker, turn) => {
                 self.turns.insert(turn, worker.name.clone());
@@ -149,6 +153,9 @@ impl Sessions {
             WorkEffect::Nudge(leader, waiting) => {
                 self.chores.spawn(nudge::tell(self.desk.clone(), leader, waiting));
             }
+            // What is typed next is asked in that moment; who has a text in hand is to look at once.
+            WorkEffect::Pause(_) => self.kept.values().for_each(|kept| kept.look.notify_one()),
+            WorkEffect::Memory => self.desk.tell(Sighting::Memory { available: memory::available() }).await,
         }
     }
 
@@ -173,15 +180,18 @@ impl Sessions {
         let told = Told { orders: taken, stop: stop.clone(), look: look.clone(), placing: self.placing.clone() };
         let keeper = Keeper::new(self.desk.clone(), worker.clone(), told);
         let task = self.keepers.spawn(keeper.run(may_start));
-        self.names.insert(task.id(), worker.name.clone());
+        self.names.insert(task.id(), (worker.name.clone(), worker.session));
         self.kept.insert(worker.name.clone(), Kept { session: worker.session, orders, stop, look, pane: None });
     }
 
     async fn keeper_ended(&mut self, ended: Result<(Id, ()), JoinError>) {
         let id = ended.as_ref().map_or_else(JoinError::id, |(id, ())| *id);
-        let Some(name) = self.names.remove(&id) else { return };
-        self.kept.remove(&name);
-        self.turns.retain(|_, worker| *worker != name);
+        let Some((name, session)) = self.names.remove(&id) else { return };
+        // The worker may have its next session already.
+        if self.kept.get(&name).is_some_and(|kept| kept.session == session) {
+            self.kept.remove(&name);
+            self.turns.retain(|_, worker| *worker != name);
+        }
         if let Err(error) = ended {
             // Not its text: a panic may quote what it worked on. Its session may live, so nobody says that it is gone.
             tracing::error!(worker = %name, panicked = error.is_panic(), "the keeper of a session broke");

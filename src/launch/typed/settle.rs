@@ -20,7 +20,7 @@ use crate::fleet::turn::Outcome;
 /// How long a screen that still looks busy keeps a turn whose end was reported.
 const BUSY: Duration = Duration::from_secs(2);
 /// How long what the program writes down may take to be complete after its report.
-const WRITTEN: Duration = Duration::from_millis(600);
+const WRITTEN: Duration = Duration::from_secs(2);
 /// How soon it is looked again while one of these is waited for.
 const SOON: Duration = Duration::from_millis(40);
 /// How long an idle screen without a report and without a trace of the turn's end is waited for.

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::super::pane_exec::{Args, MAX_OUTPUT, Mode};
 use super::super::session::dir::{SessionDir, Standing, said};
+use super::super::session::tree::moved_in;
 use super::keeper::Keeper;
 use super::look::Look;
 use crate::engine::panes::{PaneError, PaneStart, Screen, Slot};
@@ -34,6 +35,14 @@ enum Obstacle {
 impl Keeper {
     /// Brings the session up, or finds it; returns its pane-exec once it is known, and nothing when it is over already.
     pub(super) async fn begin(&mut self, may_start: bool) -> Option<ProcessId> {
+        match self.tree().settle_in(may_start).await {
+            Ok(cwd) => self.worker = moved_in(&self.worker, cwd),
+            Err(why) if matches!(self.dir.on_disk(SessionDir::seal).await, Ok(true)) => {
+                self.not_up(&why, None).await;
+                return None;
+            }
+            Err(_) => {}
+        }
         let until = Instant::now() + self.typing().ready_timeout.std();
         loop {
             match self.dir.standing() {
@@ -175,7 +184,7 @@ impl Keeper {
             let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
             why = format!("{why}; the last lines of its screen:\n{}", last.join("\n"));
         }
-        self.clear_away().await;
+        why += &self.clear_away().await;
         self.desk.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
     }
 

@@ -82,6 +82,11 @@ impl Submission {
         Submission { phase: Phase::Pasted, ..Submission::new(text, Some(mark)) }
     }
 
+    /// Returns whether the text stands in the composer, so that Enter is what comes next.
+    pub(super) fn wants_enter(&self, look: &Look, typing: &Typing) -> bool {
+        self.phase != Phase::Before && look.dialog.is_none() && look.holds(&self.tail, typing)
+    }
+
     /// Waits for the agent's own proof, if it has one.
     pub(super) fn proven_by_itself(self, shows: bool) -> Submission {
         Submission { shows, ..self }

@@ -8,7 +8,7 @@ use crate::fleet::ids::TurnId;
 
 use super::look::Look;
 
-pub(super) use crate::launch::session::text::{Same, compare, mark};
+pub(super) use crate::launch::session::text::{Same, compare, mark, noted};
 use crate::launch::session::text::{first_line, harmless};
 
 /// How a turn's last line begins.

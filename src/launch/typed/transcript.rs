@@ -3,7 +3,7 @@
 //! Read after the program's own report, since it is written behind; and where a report was lost, it is the evidence.
 //! Which line means what, the plan says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -39,15 +39,18 @@ pub(super) fn record(path: &Path, transcript: &Transcript, mark: &str) -> io::Re
     file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
     let mut bytes = Vec::new();
     file.take(END).read_to_end(&mut bytes)?;
-    Ok(read(&String::from_utf8_lossy(&bytes), transcript, mark))
+    let found = read(&String::from_utf8_lossy(&bytes), transcript, mark);
+    // Of a file that is cut the first line names one that is not there.
+    let may_miss = usize::from(length > END);
+    Ok(found.map(|(record, missing)| Record { complete: record.complete && missing <= may_miss, ..record }))
 }
 
-fn read(text: &str, transcript: &Transcript, mark: &str) -> Option<Record> {
+/// Returns what is written of a turn, and how many lines are named and not there.
+fn read(text: &str, transcript: &Transcript, mark: &str) -> Option<(Record, usize)> {
+    let (lines, missing) = in_order(text, transcript);
     let mut found: Option<Found> = None;
-    // The last line may be half-written; it is read when it is whole.
-    for line in text.lines() {
-        let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
-        let Some(read) = signs::read(&transcript.signs, &line) else { continue };
+    for line in &lines {
+        let Some(read) = signs::read(&transcript.signs, line) else { continue };
         if read.sign.is == Meaning::Taken {
             let Some(text) = &read.text else { continue };
             if text.contains(mark) {
@@ -65,6 +68,7 @@ fn read(text: &str, transcript: &Transcript, mark: &str) -> Option<Record> {
                 found.record.model = read.model.clone().or(found.record.model.take());
                 if let (Some(id), Some(usage)) = (&read.id, read.usage) {
                     found.usage.insert(id.clone(), usage);
+                    found.context = Some(usage.input + usage.cache_read + usage.cache_write);
                 }
             }
             Meaning::Complete => found.record.complete = true,
@@ -75,7 +79,10 @@ fn read(text: &str, transcript: &Transcript, mark: &str) -> Option<Record> {
             _ => {}
         }
     }
-    found.map(|found| Record { usage: Usage::sum(found.usage.values()), ..found.record })
+    found.map(|found| {
+        let usage = Usage::sum(found.usage.values()).map(|usage| Usage { context: found.context, ..usage });
+        (Record { usage, ..found.record }, missing)
+    })
 }
 
 #[derive(Default)]
@@ -84,8 +91,39 @@ struct Found {
     id: Option<String>,
     /// A message is told in several lines, each with the figures of all.
     usage: BTreeMap<String, Usage>,
+    /// How full the context was at the last message.
+    context: Option<u64>,
     /// Another text was taken since.
     over: bool,
+}
+
+/// Returns the lines in the order in which they belong, each after the one that it names, and how many are named and not there.
+fn in_order(text: &str, transcript: &Transcript) -> (Vec<Value>, usize) {
+    // The last line may be half-written; it is read when it is whole.
+    let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let (Some(line), Some(parent)) = (&transcript.line, &transcript.parent) else { return (lines, 0) };
+    let name = |value: &Value, path: &str| signs::at(value, path).and_then(Value::as_str).map(str::to_owned);
+    let known: BTreeSet<String> = lines.iter().filter_map(|value| name(value, line)).collect();
+    let mut after: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let (mut begins, mut missing) = (Vec::new(), BTreeSet::new());
+    for (n, value) in lines.iter().enumerate() {
+        match name(value, parent) {
+            Some(parent) if known.contains(&parent) => after.entry(parent).or_default().push(n),
+            parent => {
+                begins.push(n);
+                missing.extend(parent);
+            }
+        }
+    }
+    let mut order = Vec::with_capacity(lines.len());
+    let mut next: Vec<usize> = begins.into_iter().rev().collect();
+    while let Some(n) = next.pop() {
+        order.push(n);
+        let following = name(&lines[n], line).and_then(|name| after.remove(&name)).unwrap_or_default();
+        next.extend(following.into_iter().rev());
+    }
+    let mut lines: Vec<Option<Value>> = lines.into_iter().map(Some).collect();
+    (order.into_iter().filter_map(|n| lines[n].take()).collect(), missing.len())
 }
 
 #[cfg(test)]
@@ -102,12 +140,17 @@ mod tests {
             {"is": "said", "any": ["said", "id"], "text": "said", "id": "id", "model": "by", "usage": {"input": "in", "output": "out"}},
             {"is": "complete", "on": {"end": true}},
         ]);
-        Transcript { path: "p".into(), signs: serde_json::from_value(signs).expect("they are signs") }
+        Transcript {
+            path: "p".into(),
+            line: None,
+            parent: None,
+            signs: serde_json::from_value(signs).expect("they are signs"),
+        }
     }
 
     fn of(lines: &[Value], mark: &str) -> Option<Record> {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        read(&text, &transcript(), mark)
+        read(&text, &transcript(), mark).map(|(record, _)| record)
     }
 
     #[test]
@@ -124,12 +167,30 @@ mod tests {
         ];
         let record = of(&lines, "[turn t1]").expect("it is there");
         assert_eq!((record.text.as_deref(), record.model.as_deref()), (Some("done"), Some("big")));
-        let usage = Usage { input: 12, output: 3, ..Usage::default() };
+        let usage = Usage { input: 12, output: 3, context: Some(7), ..Usage::default() };
         assert_eq!(record.usage, Some(usage), "a message is counted once, however many lines it has");
         assert!(record.complete && record.end.is_none());
         assert_eq!(of(&lines, "[turn t2]"), None);
         let half = of(&lines[..2], "[turn t1]").expect("it is there");
         assert!(!half.complete && half.text.as_deref() == Some("not yet"));
+    }
+
+    #[test]
+    fn a_turn_of_which_a_line_is_missing_is_not_complete() {
+        let transcript = Transcript { line: Some("is".into()), parent: Some("after".into()), ..transcript() };
+        let lines = [
+            json!({"user": "[turn t1] work", "is": "a"}),
+            json!({"said": "done", "id": "m", "is": "b", "after": "a"}),
+            json!({"end": true, "is": "c", "after": "b"}),
+        ];
+        // A session's first lines come in any order.
+        let complete = |order: &[usize]| {
+            let text: String = order.iter().map(|n| format!("{}\n", lines[*n])).collect();
+            let (record, missing) = read(&text, &transcript, "[turn t1]").expect("it is there");
+            record.complete && missing == 0
+        };
+        assert!(complete(&[0, 1, 2]) && complete(&[2, 1, 0]) && complete(&[1, 0, 2]));
+        assert!(!complete(&[0, 2]));
     }
 
     #[test]

@@ -28,6 +28,8 @@ const LOOK_AT_WORK: Duration = Duration::from_millis(500);
 const LOOK_AT_STOP: Duration = Duration::from_millis(200);
 /// How long after an interrupt the next key is pressed.
 const REST_AFTER_INTERRUPT: Duration = Duration::from_millis(500);
+/// How long an agent that took a text may take to show that it works.
+const TO_SHOW_WORK: Duration = Duration::from_millis(2_500);
 /// How long an agent that goes on working has until it is told again.
 const TELL_AGAIN: Duration = Duration::from_secs(2);
 
@@ -50,11 +52,26 @@ pub(super) struct Stopping {
     tail: Option<String>,
     /// Whether its composer was emptied: a second time the same keys may mean something else.
     is_cleared: bool,
+    /// Whether its program took the text and has not told an end: then an idle screen may only be one that does not
+    /// show the work yet, and counts after it was seen at work, or after a while.
+    is_at_work: bool,
+    began: Instant,
 }
 
 impl Stopping {
     pub(super) fn new(tail: Option<String>) -> Stopping {
-        Stopping { told: Instant::now(), tail, is_cleared: false }
+        let now = Instant::now();
+        Stopping { told: now, tail, is_cleared: false, is_at_work: false, began: now }
+    }
+
+    /// Says that its program is at work, whatever its screen shows.
+    pub(super) fn at_work(self, is_at_work: bool) -> Stopping {
+        Stopping { is_at_work, ..self }
+    }
+
+    /// Its program told an end after all.
+    pub(super) fn ended(&mut self) {
+        self.is_at_work = false;
     }
 }
 
@@ -88,7 +105,7 @@ impl Keeper {
     /// Takes an order.
     pub(super) async fn take(&mut self, order: Order) {
         match order {
-            Order::Hand(turn) => self.take_turn(turn).await,
+            Order::Hand(turn, note) => self.take_turn(turn, note).await,
             Order::Interrupt(turn) => self.interrupt(turn).await,
             Order::Replied(turn) => match &mut self.doing {
                 Doing::Submitting(submitting) if submitting.turn.id == turn => submitting.proof = true,
@@ -120,7 +137,7 @@ impl Keeper {
         }
     }
 
-    async fn take_turn(&mut self, turn: Arc<Turn>) {
+    async fn take_turn(&mut self, turn: Arc<Turn>, note: Option<TurnId>) {
         let has = match &self.doing {
             Doing::Submitting(submitting) => Some(submitting.turn.id),
             Doing::Working(working) => Some(working.turn),
@@ -135,6 +152,10 @@ impl Keeper {
             return self.work(turn.id, text, None, false).await;
         }
         let prepared = self.prepare(&turn).await;
+        let prepared = match (prepared, note) {
+            (Ok((text, is_typed)), Some(note)) => self.noted(text, note).await.map(|text| (text, is_typed)),
+            (prepared, _) => prepared,
+        };
         let (text, is_typed) = match prepared {
             Ok(prepared) => prepared,
             Err(why) => return self.hold(&turn, why).await,
@@ -161,12 +182,12 @@ impl Keeper {
     }
 
     /// Gives a text back of which nothing was typed, and nothing will be.
-    pub(super) async fn give_back(&mut self) {
+    pub(super) async fn give_back(&mut self, why: &str) {
         if let Doing::Submitting(submitting) = &self.doing
             && submitting.submission.is_before()
         {
             let turn = submitting.turn.clone();
-            self.hold(&turn, "the worker is being stopped".into()).await;
+            self.hold(&turn, why.into()).await;
         }
     }
 
@@ -186,6 +207,15 @@ impl Keeper {
                 .map_err(|error| format!("its text is too long to be typed, and {file} cannot be written: {error}"))?;
         }
         Ok((text::by_file(turn.id, &from, &file, prompt.len()), is_typed))
+    }
+
+    /// Puts the note of the session before this one before a text.
+    async fn noted(&self, text: String, note: TurnId) -> Result<String, String> {
+        let envelope = self.desk.options.journal.envelope(note).await.map_err(|error| error.to_string())?;
+        Ok(match envelope {
+            Some(envelope) => text::noted(&text, &envelope.text, self.typing().limit),
+            None => text,
+        })
     }
 
     fn cwd(&self) -> std::path::PathBuf {
@@ -230,8 +260,10 @@ impl Keeper {
             Doing::Stopping(stopping) => {
                 let again = stopping.told.elapsed() >= TELL_AGAIN && look.busy;
                 // A person's draft is no reason to end a session; a text of ours that nobody took is.
+                stopping.is_at_work &= !look.busy && stopping.began.elapsed() < TO_SHOW_WORK;
                 let is_ours = stopping.tail.as_ref().is_some_and(|tail| look.holds(tail, &typing));
-                if !look.busy && look.dialog.is_none() && look.composer.is_some() && !is_ours {
+                let at_rest = !look.busy && look.dialog.is_none() && look.composer.is_some();
+                if at_rest && !is_ours && !stopping.is_at_work {
                     self.doing = Doing::Idle;
                     self.barred = None;
                     self.soon(Duration::ZERO);
@@ -243,7 +275,7 @@ impl Keeper {
                     self.press_keys(&typing.clear).await;
                 } else if again {
                     stopping.told = Instant::now();
-                    self.press_interrupt().await;
+                    self.press_interrupt(false).await;
                 }
                 self.soon(LOOK_AT_STOP);
             }
@@ -255,6 +287,9 @@ impl Keeper {
         let Doing::Submitting(submitting) = &mut self.doing else { return };
         if submitting.is_cut {
             return self.end_cut().await;
+        }
+        if self.desk.is_paused() && submitting.submission.wants_enter(look, &typing) {
+            return self.soon(LOOK_AT_STOP);
         }
         let is_above =
             |mark: &str| screen.lines[..look.row.min(screen.lines.len())].iter().any(|line| line.contains(mark));
@@ -304,6 +339,9 @@ impl Keeper {
 
     /// Types the text. The error says why nothing was typed.
     async fn paste(&mut self, turn: &Turn, text: String) -> Result<(), String> {
+        if self.desk.is_paused() {
+            return Err(super::PAUSED.into());
+        }
         let pane = self.pane().ok_or("its pane is not known")?;
         let id = turn.id;
         match self.dir.on_disk(move |dir| dir.note_typed(id)).await {
@@ -327,8 +365,8 @@ impl Keeper {
         let Doing::Submitting(submitting) = &self.doing else { return };
         let (turn, tail) = (submitting.turn.id, tail_of(&submitting.text));
         self.tell_taken(turn).await;
-        self.press_interrupt().await;
-        self.doing = Doing::Stopping(Stopping::new(Some(tail)));
+        self.press_interrupt(true).await;
+        self.doing = Doing::Stopping(Stopping::new(Some(tail)).at_work(true));
         let why = "its agent took another text than was typed, and was interrupted";
         self.finished(turn, Finish::without_reply(Outcome::Failed, why), false).await;
         self.soon(LOOK_AT_STOP);
@@ -394,17 +432,23 @@ impl Keeper {
             Doing::Working(working) if !working.text.is_empty() => Some(tail_of(&working.text)),
             _ => None,
         };
+        let has_ended = match &self.doing {
+            Doing::Submitting(submitting) => submitting.told.is_some(),
+            Doing::Working(working) => working.told.is_some(),
+            Doing::Idle | Doing::Stopping(_) => true,
+        };
+        let is_at_work = was_typed && !has_ended && self.plan().is_some_and(Plan::shows_ends);
         if was_typed {
-            self.press_interrupt().await;
+            self.press_interrupt(is_at_work).await;
         }
-        self.doing = Doing::Stopping(Stopping::new(tail));
+        self.doing = Doing::Stopping(Stopping::new(tail).at_work(is_at_work));
     }
 
-    async fn press_interrupt(&mut self) {
+    async fn press_interrupt(&mut self, is_at_work: bool) {
         let Ok(screen) = self.screen().await else { return };
         // An agent that is idle already has nothing to stop, and a key would mean something else to it.
         let look = Look::of(&screen, &self.typing());
-        if !look.is_idle() && look.dialog.is_none() {
+        if (is_at_work || !look.is_idle()) && look.dialog.is_none() {
             self.press_keys(&self.typing().interrupt).await;
         }
     }
@@ -440,7 +484,8 @@ impl Keeper {
         self.desk.tell(Sighting::Taken { worker: self.worker.name.clone(), turn, process: None }).await;
     }
 
-    pub(super) async fn finished(&self, turn: TurnId, finish: Finish, idle: bool) {
+    pub(super) async fn finished(&self, turn: TurnId, mut finish: Finish, idle: bool) {
+        finish.work = self.tree().work_done().await;
         let worker = self.worker.name.clone();
         self.desk.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
     }

@@ -89,8 +89,7 @@ fn a_cancelled_turn_is_interrupted_before_its_first_word_and_after() {
     spawn(&daemon);
     for script in ["HANG", "SAY:some && STALL"] {
         let turn = begin(&daemon, script);
-        let asked = team.asked().len();
-        until("the model was asked", || (team.asked().len() >= asked.max(1)).then_some(()));
+        // At once: the agent may not even show that it works.
         let (status, cancelled) = daemon.post("/v1/cancel", &json!({ "turn": turn }));
         assert_eq!(status, 200, "{cancelled}");
         assert_eq!(envelope(&daemon, &turn)["outcome"], "cancelled");

@@ -17,7 +17,7 @@ fn the_reply_comes_from_the_agents_hook_and_the_figures_from_what_it_wrote_down(
     let said = message(&daemon, prompt);
     assert_eq!((&said["outcome"], &said["proof"]), (&json!("replied"), &json!("hook")), "{said}");
     assert_eq!((&said["text"], &said["from"]["model"]), (&json!("done\nin two lines"), &json!("scripted")), "{said}");
-    let figures = json!({"input": 300, "output": 30, "cache_read": 7, "cache_write": 3});
+    let figures = json!({"input": 300, "output": 30, "cache_read": 7, "cache_write": 3, "context": 203});
     assert_eq!(said["usage"], figures, "each message once, however many pieces it has: {said}");
     let asked = team.asked().pop().expect("it asked");
     assert!(
@@ -81,6 +81,33 @@ fn an_agent_that_forgot_everything_is_told_again_who_it_is() {
 }
 
 #[test]
+fn who_asks_in_the_middle_of_a_turn_is_told_what_it_is_at() {
+    let team = Team::new("");
+    let daemon = team.house.start();
+    spawn(&daemon);
+    // What the agent's own hook runs when it has forgotten; here it runs it by hand, in the middle of a turn.
+    let report = json!({"hook_event_name": "SessionStart", "source": "compact"}).to_string();
+    let call = json!({ "command": format!("echo '{report}' | '{}' hook", env!("CARGO_BIN_EXE_fleetd")) });
+    let said = message(&daemon, &format!("TOOL:Bash:{call}\nSAY:{{{{result}}}}"));
+    let text = said["text"].as_str().unwrap();
+    assert!(text.contains("You are w-1") && text.contains("You are at turn t2"), "{said}");
+    assert!(text.contains("[fleet turn t2 from operator]"), "with its text: {said}");
+}
+
+#[test]
+fn a_turn_is_not_over_while_something_that_it_began_still_runs() {
+    let team = Team::new("env = { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS = '' }");
+    let daemon = team.house.start();
+    spawn(&daemon);
+    let call = json!({ "command": "sleep 1; echo done", "run_in_background": true });
+    let said = message(&daemon, &format!("TOOL:Bash:{call}\nSAY:it runs"));
+    assert_eq!(said["outcome"], "replied", "{said}");
+    assert_ne!(said["text"], "it runs", "the first stop was not the end: {said}");
+    let asked = team.asked();
+    assert!(asked.last().unwrap().contains("task-notification"), "it went on by itself");
+}
+
+#[test]
 fn a_daemon_that_was_away_at_the_end_of_a_turn_finds_its_reply() {
     let team = Team::new("");
     let daemon = team.house.start();
@@ -101,6 +128,21 @@ fn a_daemon_that_was_away_at_the_end_of_a_turn_finds_its_reply() {
     assert_eq!((&said["text"], &said["proof"]), (&json!("said while you were away"), &json!("transcript")), "{said}");
     assert_eq!(team.asked().iter().filter(|asked| asked.contains("said while you were away")).count(), 1);
     assert_eq!(message(&daemon, "SAY:and on")["text"], "and on");
+}
+
+#[test]
+fn a_daemon_that_comes_back_at_another_address_says_that_its_workers_cannot_find_it() {
+    let mut team = Team::new("");
+    let daemon = team.house.start();
+    let first = daemon.url.clone();
+    spawn(&daemon);
+    daemon.kill();
+    team.house.other_port();
+    let daemon = team.house.start();
+    let (_, sent) = daemon.post("/message", &json!({ "to": "w-1", "prompt": "SAY:hello", "wait": "3s" }));
+    let told = sent.to_string();
+    assert!(told.contains("it was started when fleetd was at") && told.contains(&first), "{told}");
+    assert!(team.asked().is_empty(), "nothing was typed to it");
 }
 
 #[test]

@@ -272,10 +272,15 @@ async fn work(
                 engine.seen(Sighting::Finished { worker: w.name.clone(), turn, finish, idle: true }).await;
             }
             Order::Work(WorkEffect::Stop(w)) => {
-                engine.seen(Sighting::Gone { worker: w.name.clone(), why: "stopped".into() }).await;
+                engine.seen(Sighting::Gone { worker: w.name.clone(), session: w.session, why: "stopped".into() }).await;
             }
             Order::Work(
-                WorkEffect::Forget(_) | WorkEffect::Watch(_) | WorkEffect::Replied(..) | WorkEffect::Nudge(..),
+                WorkEffect::Forget(_)
+                | WorkEffect::Watch(_)
+                | WorkEffect::Replied(..)
+                | WorkEffect::Nudge(..)
+                | WorkEffect::Pause(_)
+                | WorkEffect::Memory,
             ) => {}
             Order::Run(RunEffect::Start { run }) => {
                 let request = Box::new(StepRequest::Ask("which colour?".into()));

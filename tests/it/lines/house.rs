@@ -73,12 +73,17 @@ impl House {
     }
 
     pub fn live(&self) -> Life {
+        self.live_at("http://127.0.0.1:1")
+    }
+
+    /// As `live`, with the doors at this address.
+    pub fn live_at(&self, url: &str) -> Life {
         let (sightings, seen) = mpsc::channel(64);
         let (lines, task) = Lines::new(Options {
             sessions: self.place.path().join("sessions"),
             program: env!("CARGO_BIN_EXE_fleetd").into(),
             policy: Arc::default(),
-            url: "http://127.0.0.1:1".into(),
+            url: url.into(),
             journal: self.prompts.clone(),
             sightings,
         });
@@ -118,6 +123,7 @@ impl House {
             process: None,
             turns: 0,
             session: 5,
+            life: Default::default(),
         })
     }
 

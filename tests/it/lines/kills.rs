@@ -26,7 +26,8 @@ fleet.role("s", { profiles = { "p" }, max_busy = 4, max_waiting = 100 })
 
 #[test]
 fn ten_kills_of_the_daemon_and_no_text_is_given_twice() {
-    let house = House::new(&[]);
+    // What has hooks must find the daemon where it was.
+    let house = House::new(&[]).same_port();
     let place = house.path().display().to_string();
     std::fs::write(house.path().join("program"), PROGRAM).unwrap();
     house.write("team.lua", &TEAM.replace("@PLACE@", &place));

@@ -30,7 +30,7 @@ const LONG: Duration = Duration::from_secs(60);
 pub struct House {
     pub place: TempDir,
     pub host: Arc<Local>,
-    prompts: Arc<Prompts>,
+    pub prompts: Arc<Prompts>,
     typing: Typing,
 }
 
@@ -106,6 +106,7 @@ impl House {
             process: None,
             turns: 0,
             session: 5,
+            life: Default::default(),
         }
     }
 

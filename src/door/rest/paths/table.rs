@@ -17,9 +17,10 @@ use crate::door::schema;
 use crate::door::whoami::Whoami;
 use crate::engine::ports::CharterStatus;
 use crate::engine::requests::{
-    Acked, AskRequest, Asked, Mail, Noted, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, SeatView,
-    SendRequest, SpawnRequest, Trace,
+    Acked, AskRequest, Asked, Mail, Noted, PauseView, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult,
+    SeatView, SendRequest, SpawnRequest, Trace,
 };
+use crate::engine::worktrees::{RemoveWorktreeRequest, TrashView, Worktrees};
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{RunId, TurnId};
 use crate::fleet::mail::Question;
@@ -298,6 +299,26 @@ pub(in crate::door::rest) const PATHS: &[Path] = &[
     },
     Path {
         method: Method::GET,
+        path: "/v1/worktrees",
+        verb: Verb::List,
+        does: "Lists the worktrees of workers: those that stand, with what keeps them, and those in the trash.",
+        id: None,
+        takes: Takes::Query(schema::taken::<Nothing>),
+        gives: &[gives::<Worktrees>(200, "The worktrees.")],
+        refuses: &[Unavailable],
+    },
+    Path {
+        method: Method::POST,
+        path: "/v1/worktrees/remove",
+        verb: Verb::Stop,
+        does: "Moves the worktree of a worker that is gone to the trash; refuses with every reason if work could be lost.",
+        id: None,
+        takes: Takes::Body(shape::<RemoveWorktreeRequest>()),
+        gives: &[gives::<TrashView>(200, "It is in the trash.")],
+        refuses: &[Unknown, Conflict, Unavailable],
+    },
+    Path {
+        method: Method::GET,
         path: "/v1/seat",
         verb: Verb::Seat,
         does: "Shows who sits in the leader's seat.",
@@ -314,6 +335,26 @@ pub(in crate::door::rest) const PATHS: &[Path] = &[
         id: None,
         takes: Takes::Query(schema::taken::<Nothing>),
         gives: &[gives::<SeatView>(200, "The seat, free.")],
+        refuses: &[Unavailable],
+    },
+    Path {
+        method: Method::POST,
+        path: "/v1/pause",
+        verb: Verb::Pause,
+        does: "Hands nothing to any worker from now on, and types nothing. What runs goes on, what is sent waits; it stays so over a restart.",
+        id: None,
+        takes: Takes::Query(schema::taken::<Nothing>),
+        gives: &[gives::<PauseView>(200, "It is paused.")],
+        refuses: &[Unavailable],
+    },
+    Path {
+        method: Method::POST,
+        path: "/v1/resume",
+        verb: Verb::Resume,
+        does: "Hands out again.",
+        id: None,
+        takes: Takes::Query(schema::taken::<Nothing>),
+        gives: &[gives::<PauseView>(200, "It is not paused.")],
         refuses: &[Unavailable],
     },
     Path {

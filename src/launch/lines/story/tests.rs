@@ -113,7 +113,7 @@ fn a_message_in_several_lines_is_counted_once_where_the_end_tells_no_figures() {
     let retry = json!({"type": "system", "subtype": "api_retry", "error": "overloaded"});
     let (heard, _) = tell(&mut story, &[said("m1", 5), said("m1", 5), retry, said("m2", 7), end], 0.0);
     assert_eq!(heard[2], Heard::Retrying("overloaded".into()));
-    assert_eq!(over(&heard).usage, Some(Usage { input: 12, ..Usage::default() }));
+    assert_eq!(over(&heard).usage, Some(Usage { input: 12, context: Some(7), ..Usage::default() }));
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! `fleetd pause`: from that moment nothing is handed to any worker, and what was handed and not typed yet is held back
+//! by the launcher. What runs goes on, and what is sent is accepted and waits. Kept over a restart.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::caller::Sender;
+use super::input::{Answer, Effect, WorkEffect};
+use super::record::{Event, Record};
+use super::state::{Cx, Fleet};
+use super::time::Time;
+
+/// That nothing is handed out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pause {
+    /// Since when.
+    pub since: Time,
+    /// Who wanted it.
+    pub by: Sender,
+}
+
+impl Fleet {
+    /// Returns whether nothing is handed out, and since when.
+    pub fn paused(&self) -> Option<&Pause> {
+        self.paused.as_ref()
+    }
+
+    pub(super) fn pause(&mut self, cx: &mut Cx, by: Sender) -> Answer {
+        if self.paused.is_none() {
+            self.set_pause(cx, Some(Pause { since: cx.now, by }), format!("paused by {by}"));
+        }
+        Answer::Paused(self.paused.clone())
+    }
+
+    pub(super) fn unpause(&mut self, cx: &mut Cx, by: Sender) -> Answer {
+        if self.paused.is_some() {
+            self.set_pause(cx, None, format!("resumed by {by}"));
+        }
+        Answer::Paused(None)
+    }
+
+    fn set_pause(&mut self, cx: &mut Cx, pause: Option<Pause>, what: String) {
+        cx.effect(Effect::Work(WorkEffect::Pause(pause.is_some())));
+        cx.record(Record::Paused(pause.clone()));
+        cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
+        self.paused = pause;
+    }
+}

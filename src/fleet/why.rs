@@ -1,0 +1,103 @@
+//! Why a turn waits, in a few words for people: the first reason of all that hold, the widest first.
+//! Nothing is decided by these texts.
+
+use std::sync::Arc;
+
+use super::ids::RoleName;
+use super::state::Fleet;
+use super::team::{Address, Role, Team};
+use super::time::Time;
+use super::turn::{Turn, TurnState};
+use super::view::why_of;
+use super::worker::{Worker, WorkerState};
+
+impl Fleet {
+    /// Returns why a turn is not going on.
+    pub fn why_it_waits(&self, turn: &Turn, now: Time) -> Option<String> {
+        match turn.state {
+            TurnState::Asking if self.open_questions(&super::waits::Subject::Turn(turn.id)).is_empty() => {
+                Some("asks a question, which its run has first".to_string())
+            }
+            TurnState::Asking => Some("asks a question".to_string()),
+            TurnState::Queued => Some(self.why_queued(turn, now)),
+            _ => None,
+        }
+    }
+
+    fn why_queued(&self, turn: &Turn, now: Time) -> String {
+        if self.draining {
+            return "draining: fleetd is shutting down".to_string();
+        }
+        if let Some(pause) = &self.paused {
+            return format!("paused: by the {} {} ago; fleetd resume goes on", pause.by, now.since(pause.since));
+        }
+        let Some(team) = &self.team else { return "no charter is loaded".to_string() };
+        let role = match (&turn.to, self.role_of(&turn.to)) {
+            (Address::Role(role), _) => role.clone(),
+            (Address::Worker(_), Ok(role)) => role,
+            (Address::Worker(_), Err(refusal)) => return refusal.message,
+        };
+        let Some(spec) = team.roles.get(&role) else { return format!("role '{role}' is not in the charter any more") };
+        if let Address::Worker(name) = &turn.to
+            && let Some(worker) = self.workers.get(name).filter(|worker| !worker.is_free())
+        {
+            return self.why_not_this(worker, now);
+        }
+        if let Some(until) = self.parked.get(&role) {
+            return format!("parked: '{role}' goes on in {}", until.since(now));
+        }
+        let busy = self.of_role(&role).filter(|worker| worker.is_occupied()).count();
+        if busy >= spec.max_busy as usize {
+            return format!("cap: {busy} of {} workers of '{role}' are busy", spec.max_busy);
+        }
+        self.why_nobody(team, &role, spec, now)
+    }
+
+    fn why_not_this(&self, worker: &Worker, now: Time) -> String {
+        match (worker.turn, worker.life.is_ending()) {
+            (Some(other), _) => format!("busy: {} has turn {other}", worker.name),
+            (None, true) => format!("starting: {} gets a fresh session", worker.name),
+            (None, false) => self.said_of(worker, now),
+        }
+    }
+
+    /// Says why no worker of a role takes a turn although the cap lets one.
+    fn why_nobody(&self, team: &Team, role: &RoleName, spec: &Role, now: Time) -> String {
+        let coming = |worker: &&Arc<Worker>| worker.state == WorkerState::Starting || worker.life.is_ending();
+        if let Some(worker) = self.of_role(role).find(coming) {
+            return self.why_not_this(worker, now);
+        }
+        let is_full = self.living(role) >= spec.max_busy as usize;
+        if !is_full && let Some(why) = self.why_backs_off(role, now) {
+            return why;
+        }
+        let in_the_way = self.of_role(role).find(|worker| is_barred(worker));
+        if let Some(worker) = in_the_way
+            && (is_full || self.of_role(role).all(|worker| is_barred(worker) || worker.is_occupied()))
+        {
+            return self.said_of(worker, now);
+        }
+        if self.workers.len() >= self.limits.max_workers && !self.has_room(team, role) {
+            return format!(
+                "limit: {} workers live, which is limits.max_workers of fleetd.toml; stop one (fleetd stop NAME) or raise it",
+                self.workers.len()
+            );
+        }
+        format!("starting: no free worker of '{role}'")
+    }
+
+    /// Says in a line why a worker that has nothing to do takes nothing.
+    fn said_of(&self, worker: &Worker, now: Time) -> String {
+        let (name, word) = (&worker.name, worker.state.word());
+        match why_of(worker).map(str::to_owned).or_else(|| self.why_start_waits(worker, now)) {
+            Some(why) => format!("{word}: {name}, {why}"),
+            None => format!("{word}: {name}"),
+        }
+    }
+}
+
+/// Returns whether something is in the way of the next text to a worker that could take it otherwise.
+fn is_barred(worker: &Worker) -> bool {
+    use super::worker::WorkerState::{Blocked, Failed, Parked, Unreachable};
+    matches!(worker.state, Blocked(_) | Unreachable(_) | Parked(_) | Failed(_)) && worker.turn.is_none()
+}
