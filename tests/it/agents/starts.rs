@@ -98,6 +98,31 @@ fn files_below(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
+fn in_a_worktree_of_its_own_it_works_on_its_branch_and_the_envelope_says_what_it_did() {
+    let team = Team::new("worktree = true");
+    team.file("CLAUDE.md", "GUIDE-MARK\n");
+    team.commit();
+    team.file("not-committed", "the leader's own\n");
+    let daemon = team.house.start();
+    // Nobody spawned anything: a message starts the worker.
+    let script = "git config user.name w; git config user.email w@example.org; pwd; echo x > made && git add made && git commit -qm made";
+    let call = json!({ "command": script });
+    let said = message(&daemon, &format!("TOOL:Bash:{call}\nSAY:{{{{result}}}}"));
+    let tree = said["text"].as_str().unwrap().lines().next().unwrap().to_owned();
+    assert!(tree.contains("/state/worktrees/w-1-"), "{said}");
+    let work = &said["work"];
+    assert_eq!((&work["commits"], &work["files_changed"], &work["dirty"]), (&json!(1), &json!(1), &json!(false)), "{said}");
+    assert!(work["branch"].as_str().unwrap().starts_with("fleet/w-1-"), "{said}");
+    assert!(team.asked().join("\n").contains("GUIDE-MARK"));
+    assert!(!team.work().join("made").exists(), "the leader's checkout is as it was");
+    daemon.post("/v1/stop", &json!({ "worker": "w-1" }));
+    until("it is gone", || daemon.get("/v1/list").1["workers"].as_array().is_some_and(Vec::is_empty).then_some(()));
+    let (_, trees) = daemon.get("/v1/worktrees");
+    assert!(trees.to_string().contains("in no other branch"), "its work is nowhere else, so it stays: {trees}");
+    assert!(std::path::Path::new(&tree).join("made").exists());
+}
+
+#[test]
 fn what_cannot_be_started_says_why() {
     let team = Team::new("");
     team.profile("env = { ANTHROPIC_BASE_URL = 'http://evil.example' }");
