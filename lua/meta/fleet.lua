@@ -72,7 +72,7 @@
 ---@field why? string The path of the reason.
 ---@field id? string The path of a message's id; one that is written in parts is counted once.
 ---@field model? string The path of the model's name.
----@field usage? table<string, string> The paths of `input`, `output`, `cache_read`, `cache_write` (tokens) and `cost` (US dollars).
+---@field usage? table<string, string> The paths of `input`, `output`, `cache_read`, `cache_write` (tokens), `cost` (US dollars) and `cost_so_far` (of the whole session, where only that is told).
 ---@field answer? table What the report is answered, where it waits for an answer.
 
 ---@class fleet.Transcript

@@ -91,6 +91,11 @@ impl TurnDir {
         self.path.join("prompt")
     }
 
+    /// Returns the FIFO from which a session's program reads its lines.
+    pub fn input(&self) -> PathBuf {
+        self.path.join("in")
+    }
+
     /// Returns where stdout is kept.
     pub fn stdout(&self) -> PathBuf {
         self.path.join("stdout")

@@ -5,20 +5,16 @@
 //! read stands in its profile. No rule about turns may come in.
 
 mod ends;
-mod files;
 mod keeper;
 mod look;
 mod nudge;
-mod place;
 mod report;
 mod sessions;
 mod settle;
 mod start;
 mod submit;
-mod sweep;
 mod text;
 mod transcript;
-mod tree;
 mod work;
 
 use std::future::Future;

@@ -131,7 +131,7 @@ pub(in crate::charter) const SIGN: &[Field] = &[
     field(
         "usage",
         "table<string, string>?",
-        "The paths of `input`, `output`, `cache_read`, `cache_write` (tokens) and `cost` (US dollars).",
+        "The paths of `input`, `output`, `cache_read`, `cache_write` (tokens), `cost` (US dollars) and `cost_so_far` (of the whole session, where only that is told).",
     ),
     field("answer", "table?", "What the report is answered, where it waits for an answer."),
 ];

@@ -1,49 +1,34 @@
 //! What a session's own program reports by its hooks: that it took a text, that a turn is over, that it asks somebody.
 //!
-//! Who reports was found out at the door; here the secret of the session is asked for too, and the plan's signs say what
-//! a report means. What follows for a turn is in `settle`.
+//! Whether a report is heard at all is in `session/hear.rs`, what follows for a turn in `settle`.
 
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::super::guard;
+use super::super::session::hear;
 use super::keeper::Keeper;
 use super::settle::Told;
 use super::text::{Same, compare};
 use super::work::Doing;
 use crate::engine::ports::Report;
 use crate::fleet::input::Sighting;
-use crate::fleet::refusal::{Refusal, RefusalKind};
+use crate::fleet::refusal::Refusal;
 use crate::fleet::signs::{self, Meaning};
 
 impl Keeper {
     /// Hears a report and returns what the program is told.
     pub(super) async fn hear(&mut self, report: Report) -> Result<Option<Value>, Refusal> {
         self.recall();
-        let worker = &self.worker;
-        let Some(plan) = worker.profile.plan.clone().filter(|plan| !plan.signs.is_empty()) else {
-            let launcher = &worker.profile.launcher;
-            let message =
-                format!("worker {} was started by the launcher '{launcher}', which takes no hooks", worker.name);
-            return Err(Refusal::new(RefusalKind::Conflict, message).hint("report nothing"));
-        };
-        if self.facts.token.is_empty() || report.token.as_deref() != Some(&self.facts.token) {
-            let message = format!("the report does not carry the secret with which {} was started", worker.name);
-            return Err(Refusal::new(RefusalKind::NotAllowed, message).hint("it is in the variable FLEET_TOKEN"));
-        }
+        let worker = self.worker.clone();
+        let plan = hear::admitted(&worker, &self.facts, &report)?;
         let Some(read) = signs::read(&plan.signs, &report.payload) else { return Ok(None) };
-        tracing::debug!(worker = %self.worker.name, meaning = read.sign.is.word(), "reported");
+        tracing::debug!(worker = %worker.name, meaning = read.sign.is.word(), "reported");
         let is_program = self.dir.is_program(report.source);
         if !is_program && !matches!(read.sign.is, Meaning::Context | Meaning::Settings | Meaning::Nothing) {
-            // What the agent starts could say anything in its name.
-            let message = format!(
-                "only the agent of {} itself can report that, and no process that it started",
-                self.worker.name
-            );
-            return Err(Refusal::new(RefusalKind::NotAllowed, message));
+            return Err(hear::of_child(&worker));
         }
         if is_program {
-            self.note_transcript(&report.payload).await;
+            hear::keep_transcript(&worker, plan, &mut self.facts, &self.dir, &report.payload).await;
         }
         match read.sign.is {
             Meaning::Taken => self.heard_taken(read.text.as_deref().unwrap_or_default(), read.id),
@@ -57,20 +42,7 @@ impl Keeper {
             Meaning::Settings => self.look_at_settings().await,
             _ => {}
         }
-        let Some(answer) = &read.sign.answer else { return Ok(None) };
-        let filled = self.fill().json(answer);
-        filled.map(Some).map_err(|error| Refusal::new(RefusalKind::Conflict, format!("its launcher's answer: {error}")))
-    }
-
-    /// Notes which file the program writes what it does into.
-    async fn note_transcript(&mut self, payload: &Value) {
-        let path = self.plan().and_then(|plan| signs::at(payload, &plan.transcript.as_ref()?.path)?.as_str());
-        let Some(path) = path.filter(|path| self.facts.transcript.as_deref() != Some(path.as_ref())) else { return };
-        self.facts.transcript = Some(path.into());
-        let facts = self.facts.clone();
-        if let Err(error) = self.dir.on_disk(move |dir| dir.write_facts(&facts)).await {
-            tracing::warn!(worker = %self.worker.name, %error, "what is known of a session cannot be written down");
-        }
+        hear::answer(read.sign, &self.fill())
     }
 
     /// The program took a text: that of the turn, or a person's.
@@ -119,13 +91,8 @@ impl Keeper {
     /// stopped.
     pub(super) async fn look_at_settings(&mut self) {
         self.settings_seen = Some(Instant::now());
-        let Some(guard) = self.plan().and_then(|plan| plan.guard.clone()) else { return };
-        let (fill, facts) = (self.fill(), self.facts.clone());
-        let moved = self.dir.on_disk(move |_| {
-            let now = guard::look(&guard, &fill, &facts.cwd);
-            facts.found.moved(&now).map(str::to_owned)
-        });
-        if let Some(name) = moved.await
+        let Some(plan) = self.plan() else { return };
+        if let Some(name) = hear::moved(plan, self.fill(), &self.facts, &self.dir).await
             && !self.is_broken
         {
             self.is_broken = true;

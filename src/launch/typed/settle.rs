@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::super::session::why_of;
 use super::keeper::Keeper;
 use super::look::{Look, tail_of};
 use super::text::mark;
@@ -172,16 +173,5 @@ impl Keeper {
         self.doing = Doing::Idle;
         self.finished(turn, finish, true).await;
         self.soon(Duration::ZERO);
-    }
-}
-
-/// Says why a turn failed: the class of the failure, and what the agent showed of it.
-fn why_of(class: Option<&str>, text: &str) -> String {
-    let shown: String = text.lines().next().unwrap_or_default().chars().take(300).collect();
-    match (class, shown.as_str()) {
-        (Some(class), "") => class.to_owned(),
-        (Some(class), shown) => format!("{class}: {shown}"),
-        (None, "") => "its agent failed and did not say why".to_owned(),
-        (None, shown) => shown.to_owned(),
     }
 }

@@ -80,7 +80,7 @@ fn turn_in(text: &str, transcript: &Transcript, mark: &str) -> Option<(Record, u
         }
     }
     found.map(|found| {
-        let usage = sum(found.usage.values()).map(|usage| Usage { context: found.context, ..usage });
+        let usage = Usage::sum(found.usage.values()).map(|usage| Usage { context: found.context, ..usage });
         (Record { usage, ..found.record }, missing)
     })
 }
@@ -124,20 +124,6 @@ fn in_order(text: &str, transcript: &Transcript) -> (Vec<Value>, usize) {
     }
     let mut lines: Vec<Option<Value>> = lines.into_iter().map(Some).collect();
     (order.into_iter().filter_map(|n| lines[n].take()).collect(), missing.len())
-}
-
-fn sum<'a>(all: impl Iterator<Item = &'a Usage>) -> Option<Usage> {
-    all.copied().reduce(|a, b| Usage {
-        input: a.input + b.input,
-        output: a.output + b.output,
-        cache_read: a.cache_read + b.cache_read,
-        cache_write: a.cache_write + b.cache_write,
-        context: None,
-        cost: match (a.cost, b.cost) {
-            (None, None) => None,
-            (a, b) => Some(a.unwrap_or_default() + b.unwrap_or_default()),
-        },
-    })
 }
 
 #[cfg(test)]

@@ -524,7 +524,7 @@ impl Keeper {
     }
 
     pub(super) async fn finished(&self, turn: TurnId, mut finish: Finish, idle: bool) {
-        finish.work = self.work_done().await;
+        finish.work = self.tree().work_done().await;
         let worker = self.worker.name.clone();
         self.desk.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
     }

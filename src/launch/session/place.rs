@@ -8,44 +8,56 @@ use std::path::Path;
 use super::super::env::Provenance;
 use super::super::fill::Fill;
 use super::super::plan::Prepared;
-use super::super::policy::variable;
+use super::super::policy::{Policy, variable};
 use super::super::{guard, home};
-use super::files::Facts;
-use super::keeper::Keeper;
-use super::work::Doing;
-use crate::fleet::plan::Plan;
+use super::dir::{Facts, SessionDir};
+use crate::fleet::ids::TurnId;
+use crate::fleet::worker::Worker;
 
-impl Keeper {
-    /// Returns the launch plan; a worker of an older version has none.
-    pub(super) fn plan(&self) -> Option<&Plan> {
-        self.worker.profile.plan.as_deref()
-    }
+/// Where a session is made, and for whom.
+pub(in crate::launch) struct Site<'a> {
+    /// Whose session it is.
+    pub worker: &'a Worker,
+    /// Its directory.
+    pub dir: &'a SessionDir,
+    /// What the operator allows.
+    pub policy: &'a Policy,
+    /// Where the doors are.
+    pub url: &'a str,
+    /// A program that has `pane-exec` and `hook`.
+    pub program: &'a Path,
+}
 
+impl Site<'_> {
     /// Makes everything that a start needs; the error says what stands in the way of any start.
-    pub(super) async fn prepare_place(&mut self) -> Result<Prepared, String> {
+    pub(in crate::launch) async fn prepare(&self) -> Result<(Prepared, Facts), String> {
         let cwd = self.worker.profile.cwd.clone().unwrap_or_else(|| ".".into());
         let cwd = cwd.canonicalize().map_err(|error| format!("{}: {error}", cwd.display()))?;
         // One that is on its way may still come up: it must be the session that is known.
-        self.recall();
-        let is_new = self.facts.id.is_empty();
-        if is_new {
-            let [id, token] = [(); 2].map(|()| random());
-            let (id, token) = (uuid(id.map_err(unfit)?), hex(&token.map_err(unfit)?));
-            self.facts = Facts { cwd, id, url: self.desk.options.url.clone(), token, ..Facts::default() };
-        }
-        let (profile, policy) = (&self.worker.profile, &self.desk.options.policy);
-        let fill = policy.fill(self.fill(), profile, variable).map_err(|error| error.to_string())?;
+        let known = self.dir.facts().filter(|facts| !facts.id.is_empty());
+        let mut facts = match &known {
+            Some(facts) => facts.clone(),
+            None => {
+                let [id, token] = [(); 2].map(|()| random());
+                let (id, token) = (uuid(id.map_err(unfit)?), hex(&token.map_err(unfit)?));
+                Facts { cwd, id, url: self.url.to_owned(), token, ..Facts::default() }
+            }
+        };
+        let (profile, policy) = (&self.worker.profile, self.policy);
+        let fill = policy.fill(self.fill(&facts, None), profile, variable).map_err(|error| error.to_string())?;
+        // A session's directory is two below the daemon's state.
+        let state = self.dir.path().parent().and_then(Path::parent).unwrap_or(Path::new(""));
         let provenance = Provenance {
             turn: None,
             worker: self.worker.name.to_string(),
-            state: self.desk.options.sessions.parent().unwrap_or(Path::new("")).display().to_string(),
-            token: Some(self.facts.token.clone()),
+            state: state.display().to_string(),
+            token: Some(facts.token.clone()),
         };
         let prepared = Prepared::of(profile, &provenance, policy, &fill).map_err(|error| error.to_string())?;
-        if !is_new {
-            return Ok(prepared);
+        if known.is_some() {
+            return Ok((prepared, facts));
         }
-        let (plan, mut facts) = (profile.plan.clone(), self.facts.clone());
+        let plan = profile.plan.clone();
         let made = self.dir.on_disk(move |dir| {
             if let Some(plan) = plan {
                 home::make(&dir.home(), &plan, &fill, &facts.cwd).map_err(|error| error.to_string())?;
@@ -54,65 +66,56 @@ impl Keeper {
             dir.write_facts(&facts).map_err(|error| format!("{}: {error}", dir.path().display()))?;
             Ok::<_, String>(facts)
         });
-        match made.await {
-            Ok(facts) => self.facts = facts,
-            Err(why) => {
-                self.facts = Facts::default();
-                return Err(why);
-            }
-        }
-        Ok(prepared)
+        Ok((prepared, made.await?))
     }
 
     /// Takes up what an earlier daemon wrote down of the session.
-    pub(super) fn recall(&mut self) {
-        if self.facts.id.is_empty()
-            && let Some(facts) = self.dir.facts()
+    pub(in crate::launch) fn recall(&self, facts: &mut Facts) {
+        if facts.id.is_empty()
+            && let Some(written) = self.dir.facts()
         {
-            self.facts = facts;
+            *facts = written;
         }
-        if self.facts.cwd.as_os_str().is_empty() {
-            self.facts.cwd = self.worker.profile.cwd.clone().unwrap_or_else(|| ".".into());
+        if facts.cwd.as_os_str().is_empty() {
+            facts.cwd = self.worker.profile.cwd.clone().unwrap_or_else(|| ".".into());
         }
     }
 
     /// Says why it cannot reach the daemon, if it cannot: it was started for another address.
-    pub(super) fn astray(&self) -> Option<String> {
-        let (then, now) = (&self.facts.url, &self.desk.options.url);
-        let needs = self.plan().is_some_and(|plan| plan.lists_tools || !plan.signs.is_empty());
+    pub(in crate::launch) fn astray(&self, facts: &Facts) -> Option<String> {
+        let (then, now) = (&*facts.url, self.url);
+        let plan = self.worker.profile.plan.as_deref();
+        let needs = plan.is_some_and(|plan| plan.lists_tools || !plan.signs.is_empty());
         (needs && !then.is_empty() && then != now).then(|| {
             format!("it was started when fleetd was at {then}, and finds nobody there now that it is at {now}: stop it, or start fleetd there again")
         })
     }
 
-    /// Returns what the markers of its plan stand for, without the endpoint.
-    pub(super) fn fill(&self) -> Fill {
+    /// Returns what the markers of its plan stand for, without the endpoint; `at` is the turn it is at, with its text.
+    pub(in crate::launch) fn fill(&self, facts: &Facts, at: Option<(TurnId, &str)>) -> Fill {
         Fill::default()
             .with("name", self.worker.name.as_str())
             .with("role", self.worker.role.as_str())
-            .with("cwd", self.facts.cwd.display().to_string())
+            .with("cwd", facts.cwd.display().to_string())
             .with("home", self.dir.home().display().to_string())
-            .with("id", &self.facts.id)
-            .with("url", &self.desk.options.url)
-            .with("fleetd", self.desk.options.program.display().to_string())
-            .with("identity", self.identity())
+            .with("id", &facts.id)
+            .with("url", self.url)
+            .with("fleetd", self.program.display().to_string())
+            .with("identity", self.identity(at))
     }
 
     /// Tells the program who it is and what it is at: it may have forgotten.
-    fn identity(&self) -> String {
-        let worker = &self.worker;
-        let mut text = format!(
+    fn identity(&self, at: Option<(TurnId, &str)>) -> String {
+        let worker = self.worker;
+        let mut identity = format!(
             "You are {}, a worker of the role {} in a fleet. A message from it begins with a line such as \
              [fleet turn t1 from leader]; your last answer in that turn is your reply to whoever sent it.",
             worker.name, worker.role
         );
-        if let Doing::Working(working) = &self.doing {
-            text.push_str(&format!(
-                "\nYou are at turn {}, which is not answered yet. Its text was:\n{}",
-                working.turn, working.text
-            ));
+        if let Some((turn, text)) = at {
+            identity.push_str(&format!("\nYou are at turn {turn}, which is not answered yet. Its text was:\n{text}"));
         }
-        text
+        identity
     }
 }
 
