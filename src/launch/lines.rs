@@ -4,11 +4,13 @@
 //! Orders come from the engine, sightings go back. What a session came to is read from its directory, what it wrote and
 //! living processes alone, so an order may be given twice, also after a restart. No agent is known here.
 
+mod hearing;
 mod keeper;
 mod output;
 mod pipe;
 mod sessions;
 mod start;
+mod stop;
 mod story;
 mod text;
 mod work;

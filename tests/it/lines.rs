@@ -260,6 +260,24 @@ async fn a_flood_of_lines_is_read_and_leaves_the_disk_when_its_turn_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_program_complains_of_is_kept_up_to_a_bound_and_holds_nobody_up() {
+    let house = House::new();
+    let worker = house.worker();
+    let mut life = house.live();
+    life.starts(&worker).await;
+    for turn in 1..4 {
+        life.hand(&worker, &house.turn(turn, "COMPLAIN", 1));
+        life.taken().await;
+        life.finished().await;
+    }
+    let kept = house.session().join("stderr").metadata().unwrap().len();
+    assert_eq!(kept, 1024 * 1024);
+    house.program().signal(Signal::KILL).unwrap();
+    let why = life.gone().await;
+    assert!(why.contains("its last words on stderr:\n") && why.contains("something is wrong"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_nobody_knows_are_ended_and_those_of_others_are_left() {
     let house = House::new();
     let worker = house.worker();

@@ -107,7 +107,9 @@ impl Story {
         let text = read.text.as_deref().unwrap_or_default();
         let (outcome, why) = match read.sign.is {
             Meaning::Replied => (Outcome::Replied, None),
-            Meaning::Interrupted => (Outcome::Failed, Some("it was interrupted, and not by fleetd".to_owned())),
+            Meaning::Interrupted => {
+                (Outcome::Failed, Some("it broke off in the middle, and not by an order of fleetd".to_owned()))
+            }
             _ => (Outcome::Failed, Some(why_of(read.why.as_deref(), text))),
         };
         let reply = if outcome == Outcome::Replied { &text[..text.floor_char_boundary(TEXT_LIMIT)] } else { "" };

@@ -1,7 +1,7 @@
-//! What a keeper does with a turn: writes its line, once, reads what comes of it, makes the program stop it.
+//! What a keeper does with a turn: notes it, writes its line, once, and sees what takes too long.
 //!
 //! The note of a turn is made before its line is written, with the place in the output from which on its lines come:
-//! whoever finds the note reads from there and writes nothing. What a line means is in `story`.
+//! whoever finds the note reads from there and writes nothing. What is read is in `hearing`, how it is stopped in `stop`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::super::session::text::{Same, noted};
+use super::super::session::text::noted;
 use super::keeper::Keeper;
-use super::output::{Line, Output, punch};
-use super::story::{Heard, Story};
+use super::output::Output;
+use super::stop::Stopping;
+use super::story::Story;
 use super::text;
-use crate::fleet::envelope::{Finish, Truncated};
+use crate::fleet::envelope::Finish;
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
 use crate::fleet::plan::Plan;
-use crate::fleet::signs;
 use crate::fleet::turn::{Outcome, Turn, TurnState};
 
 /// How long a program that reads nothing is waited for.
@@ -33,8 +33,6 @@ const TELL_AGAIN: Duration = Duration::from_secs(2);
 const MOST: u64 = 1024 * 1024 * 1024;
 /// How much of a note is given.
 const MOST_OF_A_NOTE: usize = 64 * 1024;
-/// How much of the output may be on the disk that nobody needs any more.
-const LEFT: u64 = 1024 * 1024;
 
 /// What a session is at.
 pub(super) enum Doing {
@@ -56,39 +54,27 @@ impl Doing {
     }
 }
 
-/// A turn that a session was told to stop.
-#[derive(Clone, Copy)]
-pub(super) struct Stopping {
-    turn: TurnId,
-    /// From where on its end would be read.
-    from: u64,
-    /// When it was last told.
-    told: Instant,
-    /// Whether its note goes with its end: as long as it is not over, a daemon that comes must find it.
-    forgets: bool,
-}
-
 /// A turn that a session has.
 pub(super) struct At {
-    turn: TurnId,
-    text: String,
-    story: Story,
+    pub(super) turn: TurnId,
+    pub(super) text: String,
+    pub(super) story: Story,
     /// From where on its lines are read.
-    from: u64,
+    pub(super) from: u64,
     /// Which hand it is.
-    hand: usize,
+    pub(super) hand: usize,
     /// Since when its whole line is in the FIFO, and how long it may then take to be shown.
-    given: Option<Instant>,
-    patience: Duration,
+    pub(super) given: Option<Instant>,
+    pub(super) patience: Duration,
     /// Whether it was told that the text was taken.
-    is_told: bool,
+    pub(super) is_told: bool,
 }
 
 /// What is noted of a turn before its line is written.
 #[derive(Default, Serialize, Deserialize)]
-struct Note {
+pub(super) struct Note {
     /// From where on its lines are read.
-    at: u64,
+    pub(super) at: u64,
     /// What the session had cost by then.
     cost: f64,
 }
@@ -185,7 +171,7 @@ impl Keeper {
     }
 
     /// Goes by how the writing of a line went on.
-    async fn written(&mut self, written: std::io::Result<()>) {
+    pub(super) async fn written(&mut self, written: std::io::Result<()>) {
         let Doing::At(at) = &mut self.doing else { return };
         let why = match written {
             Err(error) => format!("its input cannot be written: {error}"),
@@ -224,121 +210,13 @@ impl Keeper {
         self.finished(turn, Finish::without_reply(Outcome::Unknown, why), false).await;
     }
 
-    /// Reads all that the program has written by now, and not what it writes meanwhile.
-    pub(super) async fn read_to_now(&mut self) {
-        let end = self.output.length();
-        while self.output.place() < end && self.read_on().await {}
-    }
-
-    /// Reads what the program has written since. Returns whether there was something.
-    pub(super) async fn read_on(&mut self) -> bool {
-        if !self.output.has_more() {
-            return false;
-        }
-        let mut output = std::mem::take(&mut self.output);
-        let (output, lines) = self
-            .dir
-            .on_disk(move |_| {
-                let lines = output.read();
-                (output, lines)
-            })
-            .await;
-        self.output = output;
-        match lines {
-            Ok(lines) => {
-                for line in lines {
-                    self.heard(&line).await;
-                }
-                true
-            }
-            Err(error) => {
-                tracing::warn!(worker = %self.worker.name, %error, "what a session wrote cannot be read");
-                self.rest().await;
-                false
-            }
-        }
-    }
-
-    /// Takes in a line.
-    async fn heard(&mut self, line: &Line) {
-        let (worker, Some(said)) = (self.worker.clone(), &line.said) else { return };
-        let Some(plan) = worker.profile.plan.as_deref() else { return };
-        let Some(read) = signs::read(&plan.signs, said) else { return };
-        let heard = match &mut self.doing {
-            Doing::Idle => Heard::Nothing,
-            Doing::At(at) => at.story.hear(&read),
-            Doing::Stopping(_) => Heard::Nothing,
-        };
-        self.cost = read.cost_so_far.unwrap_or(self.cost);
-        if let Doing::Stopping(stopping) = self.doing
-            && read.sign.is.is_end()
-        {
-            return self.stopped(stopping, line.end).await;
-        }
-        match heard {
-            Heard::Nothing => {}
-            Heard::Taken => self.tell_taken().await,
-            Heard::Cut => self.end_cut().await,
-            Heard::Said => self.bar_by(None).await,
-            Heard::Retrying(why) => {
-                tracing::debug!(worker = %self.worker.name, why, "it tries again to reach its model");
-                self.bar_by(Some(format!("it tries again to reach its model: {why}"))).await;
-            }
-            Heard::Over(finish, cut) => self.over(*finish, cut, line.end).await,
-        }
-    }
-
-    /// A turn that was to be stopped is over.
-    async fn stopped(&mut self, stopping: Stopping, end: u64) {
-        self.doing = Doing::Idle;
-        self.barred = None;
-        self.mark_read(end).await;
-        self.tell_idle().await;
-        if stopping.forgets {
-            self.forget(stopping.turn).await;
-        }
-    }
-
-    /// Hears by a hook which text the program took.
-    pub(super) async fn hear_taken(&mut self, text: Option<&str>) {
-        let Doing::At(at) = &mut self.doing else { return };
-        match text.map_or(Same::Other, |text| at.story.compare(text)) {
-            Same::Whole | Same::Within => at.story.was_taken(),
-            Same::Part => return self.end_cut().await,
-            Same::Other => return,
-        }
-        self.tell_taken().await;
-    }
-
-    async fn tell_taken(&mut self) {
+    pub(super) async fn tell_taken(&mut self) {
         let Doing::At(at) = &mut self.doing else { return };
         if at.story.is_taken() && !at.is_told {
             at.is_told = true;
             let (worker, turn) = (self.worker.name.clone(), at.turn);
             self.desk.tell(Sighting::Taken { worker, turn, process: None }).await;
         }
-    }
-
-    /// The program took another text than was written: what it does with that is nobody's order.
-    async fn end_cut(&mut self) {
-        let Doing::At(at) = &mut self.doing else { return };
-        at.story.was_taken();
-        let (turn, from) = (at.turn, at.from);
-        self.tell_taken().await;
-        self.stop_turn(turn, from, true).await;
-        let why = "its agent took another text than was written, and was interrupted";
-        self.finished(turn, Finish::without_reply(Outcome::Failed, why), false).await;
-    }
-
-    async fn over(&mut self, mut finish: Finish, cut: Option<u64>, end: u64) {
-        let Doing::At(at) = &self.doing else { return };
-        let turn = at.turn;
-        let path = self.dir.output().display().to_string();
-        finish.truncated = cut.map(|bytes| Truncated { path, bytes });
-        self.doing = Doing::Idle;
-        self.bar_by(None).await;
-        self.finished(turn, finish, !self.is_gone).await;
-        self.mark_read(end).await;
     }
 
     /// Sees what has taken too long.
@@ -372,112 +250,18 @@ impl Keeper {
         }
     }
 
-    /// Makes the program stop a turn that is over for the fleet.
-    pub(super) async fn interrupt(&mut self, turn: TurnId) {
-        let from = match &self.doing {
-            Doing::At(at) if at.turn == turn => at.from,
-            Doing::Stopping(stopping) if stopping.turn == turn => return,
-            // It ended before it was told to.
-            _ if self.ended == Some(turn) => return self.tell_idle().await,
-            _ => match self.note_of(turn) {
-                Some(note) => {
-                    self.reread(&note);
-                    note.at
-                }
-                // Nothing of it was written.
-                None => return self.tell_idle().await,
-            },
-        };
-        if !self.pipe.is_through() && self.pipe.take_back() {
-            self.doing = Doing::Idle;
-            return self.tell_idle().await;
-        }
-        self.stop_turn(turn, from, true).await;
-    }
-
-    /// Waits for the end of a turn, and tells the program to come to it.
-    async fn stop_turn(&mut self, turn: TurnId, from: u64, tells: bool) {
-        self.doing = Doing::Stopping(Stopping { turn, from, told: Instant::now(), forgets: false });
-        if tells {
-            self.tell_to_stop().await;
-        }
-    }
-
-    async fn tell_to_stop(&mut self) {
-        if self.is_broken || self.is_gone {
-            return;
-        }
-        let line = self.plan().and_then(|plan| plan.lines.as_ref()?.interrupt.clone());
-        let Some(line) = line else {
-            let why = "a turn had to be stopped, and its launch plan names no line for that";
-            return self.break_off(why.into()).await;
-        };
-        let told = text::line(&line, self.fill(), "").map_err(std::io::Error::other);
-        let told = told.and_then(|line| {
-            self.pipe.open(&self.dir.input())?;
-            self.pipe.give(&line)
-        });
-        if let Err(error) = told {
-            tracing::info!(worker = %self.worker.name, %error, "a worker could not be told to stop its turn");
-        }
-    }
-
-    /// The turn is over and stored: its note goes, and what was read is taken off the disk.
-    pub(super) async fn forget(&mut self, turn: TurnId) {
-        if let Doing::Stopping(stopping) = &mut self.doing
-            && stopping.turn == turn
-        {
-            stopping.forgets = true;
-            return;
-        }
-        if let Err(error) = self.dir.on_disk(move |dir| dir.forget(turn)).await {
-            tracing::warn!(worker = %self.worker.name, %turn, %error, "the note of a turn that is over stays");
-        }
-        let to = match &self.doing {
-            Doing::Idle if self.ended.is_none_or(|ended| ended == turn) => self.facts.read,
-            Doing::Idle => return,
-            Doing::At(at) => at.from.min(self.facts.read),
-            Doing::Stopping(stopping) => stopping.from.min(self.facts.read),
-        };
-        let from = self.facts.punched;
-        if to < from + LEFT {
-            return;
-        }
-        let path = self.dir.output();
-        match self.dir.on_disk(move |_| punch(&path, from, to)).await {
-            Ok(()) => self.facts.punched = to,
-            // Not every file system can; the file then lives as long as its session.
-            Err(error) => {
-                tracing::info!(worker = %self.worker.name, %error, "what a session wrote in turns that are over stays on the disk");
-            }
-        }
-    }
-
-    /// Writes down how far the output was read to the end of a turn.
-    async fn mark_read(&mut self, end: u64) {
-        (self.facts.read, self.facts.cost) = (end, self.cost);
-        let facts = self.facts.clone();
-        if let Err(error) = self.dir.on_disk(move |dir| dir.write_facts(&facts)).await {
-            tracing::warn!(worker = %self.worker.name, %error, "how far a session was read cannot be written down");
-        }
-    }
-
-    fn note_of(&self, turn: TurnId) -> Option<Note> {
+    pub(super) fn note_of(&self, turn: TurnId) -> Option<Note> {
         let noted = self.dir.noted(turn).ok()?;
         // One that broke off in its writing was not followed by a line.
         Some(serde_json::from_slice(&noted).unwrap_or(Note { at: self.facts.read, cost: self.facts.cost }))
     }
 
-    fn reread(&mut self, note: &Note) {
+    pub(super) fn reread(&mut self, note: &Note) {
         self.output = Output::from(self.dir.output(), note.at);
         self.cost = note.cost;
     }
 
-    async fn tell_idle(&self) {
-        self.desk.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
-    }
-
-    async fn finished(&mut self, turn: TurnId, mut finish: Finish, idle: bool) {
+    pub(super) async fn finished(&mut self, turn: TurnId, mut finish: Finish, idle: bool) {
         finish.work = self.tree().work_done().await;
         self.ended = Some(turn);
         let worker = self.worker.name.clone();

@@ -185,3 +185,20 @@ fn a_screen_that_it_has_not_is_said_to_be_none() {
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(said.contains("w-1 has no screen") && said.contains("fleetd trace"), "{said}");
 }
+
+#[test]
+fn in_a_worktree_it_works_there_and_the_envelope_says_what_it_did() {
+    let team = Team::headless("worktree = true");
+    let daemon = team.house.start();
+    spawn(&daemon);
+    let script = "git -c user.name=w -c user.email=w@example.org commit -q --allow-empty -m done && pwd";
+    let said = message(&daemon, &format!("TOOL:Bash:{}\nSAY:in {{{{result}}}}", json!({ "command": script })));
+    assert!(said["text"].as_str().unwrap().contains("/state/worktrees/w-1-"), "{said}");
+    assert_eq!(said["work"]["commits"], 1, "{said}");
+    let (_, trees) = daemon.get("/v1/worktrees");
+    assert!(trees.to_string().contains("w-1"), "{trees}");
+    let (status, _) = daemon.post("/v1/stop", &json!({ "worker": "w-1" }));
+    assert_eq!(status, 200);
+    until("it is gone", || worker(&daemon).is_none().then_some(()));
+    assert!(daemon.get("/v1/worktrees").1.to_string().contains("w-1"), "its commit is nowhere else: it is kept");
+}

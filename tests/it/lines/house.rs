@@ -39,6 +39,7 @@ while IFS= read -r line; do
   printf '{"took":%s}\n' "$line"
   case "$line" in
     *WAIT*) while [ ! -e "$PLACE/go" ]; do sleep 0.01; done; end ok waited ;;
+    *COMPLAIN*) yes 'something is wrong' | head -c 3000000 >&2; end ok done ;;
     *HANG*) IFS= read -r line; end stopped ;;
     *FLOOD*) yes '{"noise":"0123456789012345678901234567890123456789"}' | head -n 200000; end ok flooded ;;
     *'END AND DIE'*) end ok done; kill -9 $$ ;;

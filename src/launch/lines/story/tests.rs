@@ -72,7 +72,7 @@ fn each_recorded_turn_is_found_by_its_text_however_often_it_is_read() {
     let finish = over(&heard);
     assert_eq!(
         (finish.outcome, finish.why.as_deref()),
-        (Outcome::Failed, Some("it was interrupted, and not by fleetd"))
+        (Outcome::Failed, Some("it broke off in the middle, and not by an order of fleetd"))
     );
     let failed = at("ERR:400:invalid_request_error");
     let (heard, _) = tell(&mut story("ERR:400:invalid_request_error"), &lines[failed..failed + 3], 0.0);
