@@ -119,7 +119,7 @@ fn fleetds_own_launchers_name_an_address_by_its_marker_and_only_with_an_endpoint
         world.registry.borrow().launchers.iter().filter(|one| wanted(one)).map(|one| one.name.clone()).collect()
     };
     assert!(names(|one| !one.shipped || one.about.is_none()).is_empty());
-    let with_model = names(|one| one.takes.iter().any(|field| field == "endpoint"));
+    let with_model = names(|one| one.takes.iter().any(|field| field == "model"));
     assert!(with_model.len() >= 2, "{with_model:?}");
     for name in with_model {
         let of = |more: &str| plan(&format!("fleet.profile('p', {{ launcher = '{name}', model = 'm'{more} }})"));
