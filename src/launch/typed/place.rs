@@ -14,6 +14,7 @@ use super::files::Facts;
 use super::keeper::Keeper;
 use super::work::Doing;
 use crate::fleet::plan::Plan;
+use crate::fleet::team::Profile;
 
 impl Keeper {
     /// Returns the launch plan; a worker of an older version has none.
@@ -78,6 +79,7 @@ impl Keeper {
             .with("role", self.worker.role.as_str())
             .with("cwd", self.facts.cwd.display().to_string())
             .with("home", self.dir.home().display().to_string())
+            .with("user_home", user_home(&self.worker.profile))
             .with("id", &self.facts.id)
             .with("url", &self.desk.options.url)
             .with("fleetd", self.desk.options.program.display().to_string())
@@ -100,6 +102,11 @@ impl Keeper {
         }
         text
     }
+}
+
+/// Returns the home directory that a worker is given.
+fn user_home(profile: &Profile) -> String {
+    profile.env.get("HOME").cloned().or_else(|| variable("HOME")).unwrap_or_default()
 }
 
 fn unfit(error: io::Error) -> String {
