@@ -25,6 +25,7 @@
 ---@class fleet.WorkerSpec
 ---@field profile string The profile's name.
 ---@field command? string[] Program and arguments, as the profile has them.
+---@field env? table<string, string> Variables, as the profile has them; absent if it has none.
 ---@field model? string The model, as the profile has it.
 ---@field endpoint? table Absent when the profile names none, which means the agent's own default. `name`; `url`: the marker of its address; `key`: the marker of its key, which may stand in `env` only.
 ---@field typing? fleet.Typing As the profile has it.
@@ -33,6 +34,7 @@
 ---@field role string The marker of its role's name.
 ---@field cwd string The marker of the directory in which it works, as a real path.
 ---@field home string The marker of its private folder, which nobody else can read.
+---@field user_home string The marker of the home directory of whoever runs fleetd, as the worker has it.
 ---@field id string The marker of a fresh UUID, the same for the whole session.
 ---@field url string The marker of fleetd's address, such as `http://127.0.0.1:7717`.
 ---@field fleetd string The marker of the path of fleetd's program.

@@ -58,13 +58,23 @@ fn look_twice(guard: &Guard, fill: &Fill, cwd: &Path, mut rest: impl FnMut()) ->
             }
         }
         let Settings::These(settings) = settings else { continue };
-        for name in &guard.names {
-            if let Some(value) = at(&settings, name) {
-                found.insert(format!("{name} in {file}"), hash(value.to_string().as_bytes()));
-            }
+        for (name, value) in guard.names.iter().flat_map(|name| named(&settings, name)) {
+            found.insert(format!("{name} in {file}"), hash(value.to_string().as_bytes()));
         }
     }
     Found(found)
+}
+
+/// Returns what stands at a guarded name; one that ends with `*` is all names with that begin.
+fn named<'a>(settings: &'a Value, name: &str) -> Vec<(String, &'a Value)> {
+    let Some(begin) = name.strip_suffix('*') else {
+        return at(settings, name).map(|value| (name.to_owned(), value)).into_iter().collect();
+    };
+    let (table, begin) = begin.rsplit_once('.').unwrap_or(("", begin));
+    let table = if table.is_empty() { Some(settings) } else { at(settings, table) };
+    let entries = table.and_then(Value::as_object).into_iter().flatten();
+    let begun = entries.filter(|(key, _)| key.starts_with(begin));
+    begun.map(|(key, value)| (format!("{}{key}", &name[..name.len() - begin.len() - 1]), value)).collect()
 }
 
 impl Settings {
@@ -136,6 +146,20 @@ mod tests {
         assert_eq!(now.moved(&look()), Some("env.URL in .x/s.json"));
         assert_eq!(now.moved(&at_start), None, "what goes away moves nothing");
         assert!(!serde_json::to_string(&now).expect("JSON").contains("evil"), "no value is kept");
+    }
+
+    #[test]
+    fn a_name_with_a_star_is_all_with_that_begin() {
+        let place = tempfile::TempDir::new().expect("a temporary directory");
+        let guard = Guard { files: vec!["s.json".into()], names: vec!["env.USE_*".into(), "key*".into()] };
+        let moved = |text: &str| {
+            fs::write(place.path().join("s.json"), text).expect("written");
+            Found::default().moved(&look(&guard, &Fill::default(), place.path())).map(str::to_owned)
+        };
+        assert_eq!(moved(r#"{"env": {"USE": "1", "X_USE_": "1"}, "ke": 1}"#), None);
+        assert_eq!(moved(r#"{"env": {"USE_THIS": "1"}}"#).as_deref(), Some("env.USE_THIS in s.json"));
+        assert_eq!(moved(r#"{"keyHelper": "x"}"#).as_deref(), Some("keyHelper in s.json"));
+        assert_eq!(moved(r#"{"env": 1}"#), None);
     }
 
     #[test]

@@ -199,7 +199,7 @@ mod tests {
         let read = fs::read_to_string(home.join("A.md")).expect("there");
         assert!(read.contains("be kind") && read.contains("more\n"), "{read}");
         assert!(!read.contains("s3cret") && !read.contains("@../secret.md") && !read.contains("@/etc"), "{read}");
-        assert!(read.contains("a@b.org") && read.contains("`@docs/rules.md`"), "{read}");
+        assert!(read.contains("a@b.org") && read.contains("`@ docs/rules.md`"), "{read}");
         assert_eq!(read.matches("Rules:").count(), 1, "a circle is cut: {read}");
     }
 }

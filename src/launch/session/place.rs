@@ -12,6 +12,7 @@ use super::super::policy::{Policy, variable};
 use super::super::{guard, home};
 use super::dir::{Facts, SessionDir};
 use crate::fleet::ids::TurnId;
+use crate::fleet::team::Profile;
 use crate::fleet::worker::Worker;
 
 /// Where a session is made, and for whom.
@@ -102,6 +103,7 @@ impl Site<'_> {
             .with("url", self.url)
             .with("fleetd", self.program.display().to_string())
             .with("identity", self.identity(at))
+            .with("user_home", user_home(&self.worker.profile))
     }
 
     /// Tells the program who it is and what it is at: it may have forgotten.
@@ -117,6 +119,11 @@ impl Site<'_> {
         }
         identity
     }
+}
+
+/// Returns the home directory that a worker is given.
+fn user_home(profile: &Profile) -> String {
+    profile.env.get("HOME").cloned().or_else(|| variable("HOME")).unwrap_or_default()
 }
 
 fn unfit(error: io::Error) -> String {
