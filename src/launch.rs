@@ -17,6 +17,7 @@ mod memory;
 pub mod pane_exec;
 pub mod plan;
 pub mod policy;
+mod read;
 mod session;
 pub mod trees;
 pub mod turn_dir;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::engine::ports::{Boxed, Launchers, Report};
+use crate::engine::ports::{Boxed, Launchers, Report, Source};
 use crate::engine::worktrees::{TrashView, Worktrees};
 use crate::fleet::ids::WorkerName;
 use crate::fleet::input::WorkEffect;
@@ -91,10 +92,10 @@ impl Launchers for All {
         self.of(&worker).report(worker, report)
     }
 
-    fn listed(&self, worker: &WorkerName) {
+    fn listed(&self, worker: &WorkerName, source: Source) {
         // Whoever does not keep it has nothing to do with it.
-        self.typed.listed(worker);
-        self.lines.listed(worker);
+        self.typed.listed(worker, source);
+        self.lines.listed(worker, source);
     }
 
     fn worktrees(&self) -> Boxed<Result<Worktrees, Refusal>> {

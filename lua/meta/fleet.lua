@@ -6,6 +6,7 @@
 ---@field placeholder? string[] What an empty composer may show; what else stands in it is somebody's draft.
 ---@field busy? string[] What stands near the composer while the agent works; `"esc to interrupt"` if absent.
 ---@field dialog? string[] What stands near the composer while the agent asks for a key; `"1. Yes"` if absent.
+---@field near? integer How many rows above the composer may show that it works or asks; 6 if absent. What stands there and is the end of its reply must not be taken for it.
 ---@field pasted? string[] How the composer shows a paste that it does not write out; `"[Pasted text"` if absent.
 ---@field interrupt? string[] The keys that make it stop: `enter`, `esc`, `tab`, `backspace`, `up`, `down`, `left`, `right`, `ctrl+c` and such, or one character; `{ "esc" }` if absent.
 ---@field clear? string[] The keys that empty its composer, pressed once where it put a text back into it after an interrupt; none if absent.

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::engine::ports::{Boxed, Journal, Launchers, Report};
+use crate::engine::ports::{Boxed, Journal, Launchers, Report, Source};
 use crate::fleet::ids::WorkerName;
 use crate::fleet::input::{Sighting, WorkEffect};
 use crate::fleet::refusal::{Refusal, RefusalKind};
@@ -91,8 +91,8 @@ impl Launchers for Lines {
         })
     }
 
-    fn listed(&self, worker: &WorkerName) {
-        let _ = self.orders.send(Told::Listed(worker.clone()));
+    fn listed(&self, worker: &WorkerName, source: Source) {
+        let _ = self.orders.send(Told::Listed(worker.clone(), source));
     }
 }
 
@@ -102,8 +102,8 @@ enum Told {
     Order(WorkEffect),
     /// By a worker's own program, which waits for the answer.
     Report(Arc<Worker>, Report, Reply),
-    /// By a worker's own program: it has listed the fleet's tools.
-    Listed(WorkerName),
+    /// By a process of a worker: it has listed the fleet's tools.
+    Listed(WorkerName, Source),
 }
 
 /// Where the answer to a report goes.

@@ -169,7 +169,7 @@ fn spawn_with(args: &Args, me: ProcessId, stdio: impl FnOnce(&mut Command) -> &m
             Err(error) => return Err(format!("cannot start {} in {}: {error}", program.display(), cwd.display())),
         };
     }
-    command.spawn().map_err(|error| {
+    let child = command.spawn().map_err(|error| {
         let place = if program.as_encoded_bytes().contains(&b'/') {
             "there is no such program"
         } else {
@@ -179,7 +179,15 @@ fn spawn_with(args: &Args, me: ProcessId, stdio: impl FnOnce(&mut Command) -> &m
             ErrorKind::NotFound => format!("cannot start {}: {place} ({error})", program.display()),
             _ => format!("cannot start {}: {error}", program.display()),
         }
-    })
+    })?;
+    // Without it what reports in the program's name is told apart by its place in the tree alone.
+    if args.mode != Mode::Turn
+        && let Some(process) = ProcessId::of(child.id())
+        && let Err(error) = TurnDir::new(args.dir.clone()).write_program(process)
+    {
+        say(&error.to_string());
+    }
+    Ok(child)
 }
 
 fn ended_by(status: WaitStatus) -> Ended {

@@ -81,6 +81,11 @@ pub(in crate::charter) const TYPING: &[Field] = &[
         "What stands near the composer while the agent asks for a key; `\"1. Yes\"` if absent.",
     ),
     field(
+        "near",
+        "integer?",
+        "How many rows above the composer may show that it works or asks; 6 if absent. What stands there and is the end of its reply must not be taken for it.",
+    ),
+    field(
         "pasted",
         "string[]?",
         "How the composer shows a paste that it does not write out; `\"[Pasted text\"` if absent.",

@@ -1,14 +1,16 @@
 //! What is brought from a worker's directory into its private folder: a file, a directory, entries of a JSON table.
 //! Nothing from outside of the directory, whatever its links say; what is not there is not brought.
 
-use std::fs;
-use std::io;
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::{HomeError, directory, imports, to_text, write};
 use crate::fleet::plan::Bring;
+use crate::launch::read;
 
 /// How large a file is that is brought, at most.
 const MOST: u64 = 4 * 1024 * 1024;
@@ -31,22 +33,23 @@ pub(super) fn inside(cwd: &Path, path: &Path) -> Option<PathBuf> {
     path.starts_with(&cwd).then_some(path)
 }
 
+/// Reads a file that is brought.
 fn read(path: &Path) -> Result<String, HomeError> {
-    let failed = |error| HomeError::Bring { path: path.into(), error };
-    let bytes = fs::metadata(path).map_err(failed)?.len();
-    if bytes > MOST {
-        return Err(HomeError::Shape { path: path.into(), why: format!("it has {bytes} bytes; {MOST} are the limit") });
-    }
-    fs::read_to_string(path).map_err(failed)
+    read::text(path, MOST).map_err(|error| HomeError::Bring { path: path.into(), error })
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<(), HomeError> {
     to.parent().map(directory).transpose()?;
-    // A pipe would be waited for.
-    if from.is_file() {
-        fs::copy(from, to).map_err(|error| HomeError::Bring { path: from.into(), error })?;
-    }
-    Ok(())
+    let failed = |error| HomeError::Bring { path: from.into(), error };
+    let bytes = match read::bytes(from, MOST) {
+        // A pipe or a device is nothing that could be brought.
+        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
+        bytes => bytes.map_err(failed)?,
+    };
+    write(to, &bytes)?;
+    // A script stays one.
+    let mode = fs::metadata(from).map_err(failed)?.permissions().mode() & 0o700;
+    fs::set_permissions(to, Permissions::from_mode(mode | 0o600)).map_err(failed)
 }
 
 fn copy_dir(from: &Path, to: &Path, cwd: &Path, only: Option<&[String]>) -> Result<(), HomeError> {

@@ -2,10 +2,10 @@
 //! their names, and no name of a file is left that a program could follow out of it.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::bring::inside;
+use crate::launch::read;
 
 /// How deep files may name files.
 const DEEPEST: usize = 5;
@@ -43,7 +43,7 @@ fn write_out(text: &str, file: &Path, cwd: &Path, depth: usize, seen: &mut BTree
             if depth >= DEEPEST || out.len() > LONGEST || !seen.insert(path.clone()) {
                 continue;
             }
-            if let Ok(text) = fs::read_to_string(&path) {
+            if let Ok(text) = read::text(&path, LONGEST as u64) {
                 write_out(&text, &path, cwd, depth + 1, seen, out);
             }
         }

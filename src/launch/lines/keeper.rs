@@ -24,7 +24,7 @@ use super::pipe::Pipe;
 use super::sessions::dir_of;
 use super::work::Doing;
 use super::{Desk, Reply};
-use crate::engine::ports::Report;
+use crate::engine::ports::{Report, Source};
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
 use crate::fleet::plan::Plan;
@@ -53,7 +53,7 @@ pub(super) enum Order {
     Interrupt(TurnId),
     Forget(TurnId),
     Report(Report, Reply),
-    Listed,
+    Listed(Source),
 }
 
 /// The keeper of one session.
@@ -153,7 +153,7 @@ impl Keeper {
                 // Who reported may have given up waiting.
                 let _ = reply.send(answer);
             }
-            Order::Listed => self.listed = true,
+            Order::Listed(source) => self.listed |= self.dir.is_program(source),
         }
     }
 
@@ -198,13 +198,16 @@ impl Keeper {
     async fn hear(&mut self, report: Report) -> Result<Option<Value>, Refusal> {
         let worker = self.worker.clone();
         let plan = hear::admitted(&worker, &self.facts, &report)?;
-        hear::keep_transcript(&worker, plan, &mut self.facts, &self.dir, &report.payload).await;
         let Some(read) = signs::read(&plan.signs, &report.payload) else { return Ok(None) };
         tracing::debug!(worker = %worker.name, meaning = read.sign.is.word(), "reported");
+        let is_program = self.dir.is_program(report.source);
+        if is_program {
+            hear::keep_transcript(&worker, plan, &mut self.facts, &self.dir, &report.payload).await;
+        }
         match read.sign.is {
             Meaning::Context | Meaning::Nothing => {}
             Meaning::Settings => self.look_at_settings(Duration::ZERO).await,
-            _ if report.via_child => return Err(hear::of_child(&worker)),
+            _ if !is_program => return Err(hear::of_child(&worker)),
             Meaning::Taken => self.hear_taken(read.text.as_deref()).await,
             Meaning::Blocked => {
                 let why = read

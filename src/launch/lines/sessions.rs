@@ -60,9 +60,9 @@ impl Sessions {
                 told = told.recv() => match told {
                     Some(Told::Order(order)) => self.carry_out(order),
                     Some(Told::Report(worker, report, reply)) => self.give(&worker, Order::Report(report, reply)),
-                    Some(Told::Listed(worker)) => {
+                    Some(Told::Listed(worker, source)) => {
                         if let Some(kept) = self.kept.get(&worker) {
-                            let _ = kept.orders.send(Order::Listed);
+                            let _ = kept.orders.send(Order::Listed(source));
                         }
                     }
                     None => return,

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::ports::Source;
 use crate::fleet::ids::TurnId;
 use crate::launch::guard::Found;
 use crate::launch::turn_dir::{Claim, Ended, ExitRecord, Started, TurnDir, TurnDirError};
@@ -99,6 +100,16 @@ impl SessionDir {
     /// Returns its private folder.
     pub(in crate::launch) fn home(&self) -> PathBuf {
         self.path().join("home")
+    }
+
+    /// Returns whether a process is the session's own program, and nothing that it has started.
+    pub(in crate::launch) fn is_program(&self, source: Source) -> bool {
+        match self.dir.program() {
+            Ok(Some(program)) => source.process == Some(program.into()),
+            // Of a session of an older version only the place in the tree is known.
+            Ok(None) => !source.via_child,
+            Err(_) => false,
+        }
     }
 
     /// Returns what is known of it; of a session of an older version nothing.

@@ -33,9 +33,15 @@ impl Site<'_> {
     pub(in crate::launch) async fn prepare(&self) -> Result<(Prepared, Facts), String> {
         let cwd = self.worker.profile.cwd.clone().unwrap_or_else(|| ".".into());
         let cwd = cwd.canonicalize().map_err(|error| format!("{}: {error}", cwd.display()))?;
-        let [id, token] = [(); 2].map(|()| random());
-        let (id, token) = (uuid(id.map_err(unfit)?), hex(&token.map_err(unfit)?));
-        let mut facts = Facts { cwd, id, url: self.url.to_owned(), token, ..Facts::default() };
+        // One that is on its way may still come up: it must be the session that is known.
+        let mut facts = Facts::default();
+        self.recall(&mut facts);
+        let is_new = facts.id.is_empty();
+        if is_new {
+            let [id, token] = [(); 2].map(|()| random());
+            let (id, token) = (uuid(id.map_err(unfit)?), hex(&token.map_err(unfit)?));
+            facts = Facts { cwd, id, url: self.url.to_owned(), token, ..Facts::default() };
+        }
         let (profile, policy) = (&self.worker.profile, self.policy);
         let fill = policy.fill(self.fill(&facts, None), profile, variable).map_err(|error| error.to_string())?;
         // A session's directory is two below the daemon's state.
@@ -47,6 +53,9 @@ impl Site<'_> {
             token: Some(facts.token.clone()),
         };
         let prepared = Prepared::of(profile, &provenance, policy, &fill).map_err(|error| error.to_string())?;
+        if !is_new {
+            return Ok((prepared, facts));
+        }
         let plan = profile.plan.clone();
         let made = self.dir.on_disk(move |dir| {
             if let Some(plan) = plan {

@@ -22,7 +22,7 @@ use super::sessions::{Placed, dir_of};
 use super::work::Doing;
 use super::{Desk, Reply};
 use crate::engine::panes::{Pane, PaneError, Screen};
-use crate::engine::ports::Report;
+use crate::engine::ports::{Report, Source};
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
 use crate::fleet::plan::Plan;
@@ -48,7 +48,7 @@ pub(super) enum Order {
     Replied(TurnId),
     Forget(TurnId),
     Report(Report, Reply),
-    Listed,
+    Listed(Source),
 }
 
 /// How a keeper is told things, and tells where its session is.

@@ -21,17 +21,20 @@ impl Keeper {
         self.recall();
         let worker = self.worker.clone();
         let plan = hear::admitted(&worker, &self.facts, &report)?;
-        hear::keep_transcript(&worker, plan, &mut self.facts, &self.dir, &report.payload).await;
         let Some(read) = signs::read(&plan.signs, &report.payload) else { return Ok(None) };
         tracing::debug!(worker = %worker.name, meaning = read.sign.is.word(), "reported");
-        if report.via_child && !matches!(read.sign.is, Meaning::Context | Meaning::Settings | Meaning::Nothing) {
+        let is_program = self.dir.is_program(report.source);
+        if !is_program && !matches!(read.sign.is, Meaning::Context | Meaning::Settings | Meaning::Nothing) {
             return Err(hear::of_child(&worker));
         }
+        if is_program {
+            hear::keep_transcript(&worker, plan, &mut self.facts, &self.dir, &report.payload).await;
+        }
         match read.sign.is {
-            Meaning::Taken => self.heard_taken(read.text.as_deref().unwrap_or_default()),
-            end if end.is_end() => self.heard_end(Told::new(end, read.text, read.why)),
-            // It prompts itself when that has ended, and reports again.
-            Meaning::GoesOn => self.heard_no_end(),
+            Meaning::Taken => self.heard_taken(read.text.as_deref().unwrap_or_default(), read.id),
+            end if end.is_end() => self.heard_end(Told::new(end, read.text, read.why).of(read.id)),
+            Meaning::GoesOn => self.heard_goes_on(read.id.as_deref()),
+            Meaning::Nothing if is_program => self.heard_itself(read.id),
             Meaning::Blocked => {
                 let why = read.why.map_or_else(|| "it asks a person".into(), |why| format!("it asks a person: {why}"));
                 self.bar(Some(Sighting::Blocked { worker: self.worker.name.clone(), why })).await;
@@ -42,7 +45,8 @@ impl Keeper {
         hear::answer(read.sign, &self.fill())
     }
 
-    fn heard_taken(&mut self, text: &str) {
+    /// The program took a text: that of the turn, or a person's.
+    fn heard_taken(&mut self, text: &str, prompt: Option<String>) {
         let Doing::Submitting(submitting) = &mut self.doing else { return };
         match compare(&submitting.text, submitting.turn.id, text) {
             Same::Whole => submitting.proof = true,
@@ -52,25 +56,34 @@ impl Keeper {
             }
             Same::Part => submitting.is_cut = true,
             // A person's own words.
-            Same::Other => {}
+            Same::Other => return,
         }
+        submitting.ends.own(prompt);
     }
 
     fn heard_end(&mut self, told: Told) {
         match &mut self.doing {
-            Doing::Working(working) => working.told = Some(told),
+            Doing::Working(working) => working.ends.take(told),
             // Faster than the screen was looked at.
-            Doing::Submitting(submitting) if submitting.proof => submitting.told = Some(told),
+            Doing::Submitting(submitting) if submitting.proof => submitting.ends.take(told),
             Doing::Stopping(stopping) => stopping.ended(),
             _ => {}
         }
     }
 
-    fn heard_no_end(&mut self) {
+    /// Something that the turn began still runs: the program goes on by itself when that has ended.
+    fn heard_goes_on(&mut self, prompt: Option<&str>) {
         match &mut self.doing {
-            Doing::Working(working) => working.told = None,
-            Doing::Submitting(submitting) => submitting.told = None,
+            Doing::Working(working) => working.ends.goes_on(prompt),
+            Doing::Submitting(submitting) if submitting.proof => submitting.ends.goes_on(prompt),
             _ => {}
+        }
+    }
+
+    /// The program said something to itself: while the turn goes on, that is a part of it.
+    fn heard_itself(&mut self, prompt: Option<String>) {
+        if let Doing::Working(working) = &mut self.doing {
+            working.ends.own_more(prompt);
         }
     }
 

@@ -88,9 +88,9 @@ impl Sessions {
                 told = told.recv() => match told {
                     Some(super::Told::Order(order)) => self.carry_out(order).await,
                     Some(super::Told::Report(worker, report, reply)) => self.give(&worker, Order::Report(report, reply)),
-                    Some(super::Told::Listed(worker)) => {
+                    Some(super::Told::Listed(worker, source)) => {
                         if let Some(kept) = self.kept.get(&worker) {
-                            let _ = kept.orders.send(Order::Listed);
+                            let _ = kept.orders.send(Order::Listed(source));
                         }
                     }
                     None => return,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fleetd::engine::ports::{Launchers, Report};
+use fleetd::engine::ports::{Launchers, Report, Source};
 use fleetd::fleet::envelope::Finish;
 use fleetd::fleet::ids::TurnId;
 use fleetd::fleet::input::{Sighting, WorkEffect};
@@ -197,8 +197,8 @@ impl Life {
         self.order(WorkEffect::Hand(House::up(worker), turn.clone()));
     }
 
-    pub fn listed(&self, worker: &Worker) {
-        self.lines.listed(&worker.name);
+    pub fn listed(&self, worker: &Worker, process: ProcessId) {
+        self.lines.listed(&worker.name, Source { process: Some(process.into()), via_child: false });
     }
 
     pub async fn report(
@@ -206,10 +206,15 @@ impl Life {
         worker: &Worker,
         payload: Value,
         token: Option<&str>,
-        via_child: bool,
+        process: ProcessId,
     ) -> Result<Option<Value>, Refusal> {
         let token = token.map(str::to_owned);
-        self.lines.report(House::up(worker), Report { payload, token, via_child }).await
+        self.lines
+            .report(
+                House::up(worker),
+                Report { payload, token, source: Source { process: Some(process.into()), via_child: false } },
+            )
+            .await
     }
 
     pub async fn next(&mut self) -> Sighting {
