@@ -59,7 +59,9 @@ async fn it_is_ready_when_it_has_listed_the_tools_and_not_before() {
     life.order(WorkEffect::Start(worker.clone()));
     assert!(matches!(life.next().await, Sighting::Began { .. }));
     assert!(life.nothing_for(300).await, "it has listed nothing");
-    life.listed(&worker);
+    life.listed(&worker, ProcessId::current().unwrap());
+    assert!(life.nothing_for(100).await, "that was another process");
+    life.listed(&worker, house.program());
     assert!(matches!(life.next().await, Sighting::Up { .. }));
     life.stops(&worker).await;
     house.nothing_is_left();
@@ -300,14 +302,18 @@ async fn only_the_program_itself_with_its_secret_is_heard_and_a_hook_does_not_en
     life.hand(&worker, &house.turn(1, "WAIT", 1));
     life.taken().await;
     let token = house.facts()["token"].as_str().unwrap().to_owned();
+    let program = house.program();
     let who = json!({"hook": "start"});
-    let told = life.report(&worker, who.clone(), Some(&token), false).await.unwrap().unwrap();
+    let told = life.report(&worker, who.clone(), Some(&token), program).await.unwrap().unwrap();
     let told = told["say"].as_str().unwrap();
     assert!(told.contains("You are l-1, a worker of the role l") && told.contains("You are at turn t1"), "{told}");
-    assert!(life.report(&worker, who, Some("guessed"), false).await.is_err());
+    assert!(life.report(&worker, who, Some("guessed"), program).await.is_err());
     let end = json!({"end": "ok", "text": "forged"});
-    assert!(life.report(&worker, end.clone(), Some(&token), true).await.is_err(), "by what it started");
-    assert_eq!(life.report(&worker, end, Some(&token), false).await.unwrap(), None);
+    assert!(
+        life.report(&worker, end.clone(), Some(&token), ProcessId::current().unwrap()).await.is_err(),
+        "by what it started"
+    );
+    assert_eq!(life.report(&worker, end, Some(&token), program).await.unwrap(), None);
     house.go();
     assert_eq!(&*life.finished().await.text, "waited");
     life.stops(&worker).await;

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, fallocate};
 use serde_json::Value;
 
+use super::super::read;
+
 /// How long a line may be; a longer one is passed over.
 const LONGEST: usize = 64 * 1024 * 1024;
 /// How much is read in one go, so that a flood of lines keeps nobody waiting.
@@ -60,7 +62,7 @@ impl Output {
 
     /// Reads lines that are whole, up to a bound.
     pub(super) fn read(&mut self) -> io::Result<Vec<Line>> {
-        let mut file = match File::open(&self.path) {
+        let mut file = match read::open(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             opened => opened?,
         };
@@ -95,6 +97,9 @@ impl Output {
 
 /// Takes a part of the file off the disk: it reads as zeros from then on, and all later places stay.
 pub(super) fn punch(path: &Path, from: u64, to: u64) -> io::Result<()> {
+    if !path.symlink_metadata()?.is_file() {
+        return Err(ErrorKind::Unsupported.into());
+    }
     let file = File::options().write(true).open(path)?;
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(fallocate(file, flags, from, to.saturating_sub(from))?)

@@ -59,7 +59,6 @@ pub struct House {
 /// One daemon's launcher.
 pub struct Life {
     lines: Lines,
-    sessions: std::path::PathBuf,
     task: JoinHandle<()>,
     seen: mpsc::Receiver<Sighting>,
 }
@@ -89,7 +88,7 @@ impl House {
             journal: self.prompts.clone(),
             sightings,
         });
-        Life { lines, sessions: self.place.path().join("sessions"), task: tokio::spawn(task), seen }
+        Life { lines, task: tokio::spawn(task), seen }
     }
 
     pub fn worker(&self) -> Arc<Worker> {
@@ -198,15 +197,8 @@ impl Life {
         self.order(WorkEffect::Hand(House::up(worker), turn.clone()));
     }
 
-    pub fn listed(&self, worker: &Worker) {
-        self.lines.listed(&worker.name, self.program(worker));
-    }
-
-    /// Returns the very process that pane-exec has started, as a connection of its own would show it.
-    fn program(&self, worker: &Worker) -> Source {
-        let file = self.sessions.join(format!("{}-{}.lines/program", worker.name, worker.session));
-        let read = || serde_json::from_slice::<fleetd::process::ProcessId>(&std::fs::read(&file).ok()?).ok();
-        Source { process: Some(crate::support::until("it is started", read).into()), via_child: false }
+    pub fn listed(&self, worker: &Worker, process: ProcessId) {
+        self.lines.listed(&worker.name, Source { process: Some(process.into()), via_child: false });
     }
 
     pub async fn report(
@@ -214,12 +206,15 @@ impl Life {
         worker: &Worker,
         payload: Value,
         token: Option<&str>,
-        via_child: bool,
+        process: ProcessId,
     ) -> Result<Option<Value>, Refusal> {
         let token = token.map(str::to_owned);
-        let program = self.program(worker);
-        let source = if via_child { Source { process: None, via_child } } else { program };
-        self.lines.report(House::up(worker), Report { payload, token, source }).await
+        self.lines
+            .report(
+                House::up(worker),
+                Report { payload, token, source: Source { process: Some(process.into()), via_child: false } },
+            )
+            .await
     }
 
     pub async fn next(&mut self) -> Sighting {
