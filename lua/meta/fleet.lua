@@ -158,7 +158,7 @@
 ---@field endpoint? string The name of an endpoint of fleetd.toml, whose address and key the agent gets; the agent's own default if absent. A charter never writes an address.
 ---@field options? table What else its launcher lets one choose; see there.
 ---@field cwd? string Working directory; the daemon's own if absent.
----@field env? table<string, string> Variables that are added to the worker's small environment.
+---@field env? table<string, string> Variables that are added to the worker's small environment. `@{fleet.endpoint.url}` and `@{fleet.endpoint.key}` stand for the address and the key of the profile's `endpoint`; no other address may stand here.
 ---@field timeout? string|number From the start of the process to its exit, such as `"30s"`.
 ---@field idle_ttl? string|number How long an idle worker that started by itself stays.
 ---@field context_cap? fleet.ContextCap How full the session of a worker may become. One that is asked for a hand-over note and is given a fresh session under the same name, which begins with that note.
