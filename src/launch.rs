@@ -7,6 +7,7 @@
 mod ended;
 mod ending;
 pub mod env;
+mod exclude;
 pub mod exec;
 pub mod fill;
 mod guard;

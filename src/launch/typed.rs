@@ -9,6 +9,7 @@ mod keeper;
 mod look;
 mod nudge;
 mod place;
+mod prompt_file;
 mod report;
 mod sessions;
 mod settle;
