@@ -8,6 +8,7 @@
 mod ended;
 mod ending;
 pub mod env;
+mod exclude;
 pub mod exec;
 pub mod fill;
 mod guard;

@@ -18,8 +18,8 @@ use super::time::Span;
 use super::turn::{Outcome, Priority, Turn, TurnState};
 use super::worker::{Worker, WorkerState};
 
-/// How long the note may take.
-const NOTE: Span = Span::minutes(2);
+/// How long the note may take, once it is asked for.
+pub(super) const NOTE: Span = Span::minutes(2);
 
 /// What the worker is asked.
 const PROMPT: &str = "\
@@ -86,7 +86,8 @@ impl Fleet {
             prompt_of: id,
             key: None,
             accepted: cx.now,
-            deadline: Some(cx.now + NOTE),
+            // It begins when the worker has taken it: a draft or a pause in its way costs no note.
+            deadline: None,
             timeout: None,
             retry_of: None,
             step: None,

@@ -2,11 +2,13 @@
 //! How something was seen, on an exit status or a pane, is the launcher's matter and must not be asked here; what is in
 //! the way of a session's next text is in `barred`.
 
+use super::caller::Sender;
 use super::calls::event_of;
 use super::envelope::Finish;
 use super::ids::{TurnId, WorkerName};
 use super::input::{Answer, Effect, Sighting, WorkEffect};
 use super::refusal::{Refusal, RefusalKind};
+use super::renew::NOTE;
 use super::state::{Cx, Fleet};
 use super::time::Span;
 use super::timers::Timer;
@@ -111,6 +113,11 @@ impl Fleet {
             let at = cx.now + timeout + TIMEOUT_SLACK;
             turn.timeout = Some(at);
             self.at(at, Timer::Timeout(id));
+        }
+        if turn.sender == Sender::Fleetd && turn.deadline.is_none() {
+            let at = cx.now + NOTE;
+            turn.deadline = Some(at);
+            self.at(at, Timer::Deadline(id));
         }
         cx.event(event_of(&turn, cx.now, format!("taken by {name}")));
         self.put_turn(cx, turn);

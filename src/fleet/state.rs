@@ -178,7 +178,12 @@ impl Fleet {
     pub fn step(&mut self, now: Time, input: Input) -> Step {
         let mut cx = Cx { now, out: Step::default() };
         let next = self.next;
-        self.fire_timers(&mut cx);
+        // What the last daemon left is put right before anything else: its evidence is not heard yet, so what is overdue
+        // waits for it, and nothing is handed out.
+        let is_before_all = matches!(input, Input::Reap);
+        if !is_before_all {
+            self.fire_timers(&mut cx);
+        }
         match input {
             Input::Call { ticket, caller, call } => self.call(&mut cx, ticket, &caller, call),
             Input::Leave(ticket) => self.leave(ticket),
@@ -191,7 +196,9 @@ impl Fleet {
             Input::SeatGone(process) => self.seat_gone(&mut cx, process),
             Input::Reap => self.reap(&mut cx),
         }
-        self.dispatch(&mut cx);
+        if !is_before_all {
+            self.dispatch(&mut cx);
+        }
         self.time_nudge(now);
         if self.next != next {
             cx.record(Record::Next(self.next));

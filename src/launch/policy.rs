@@ -1,10 +1,13 @@
 //! What the operator allows of a launch plan: which programs, which addresses. A plan from a charter has no rights of
 //! its own; what it asks for beyond these is refused by the name of the field.
 
+mod addresses;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use self::addresses::{addresses, proxy};
 use super::fill::Fill;
 use super::plan::PlanError;
 use crate::config::{Endpoint, EndpointName};
@@ -57,10 +60,11 @@ impl Policy {
     /// listed by the operator.
     pub(super) fn check(&self, profile: &Profile) -> Result<(), PlanError> {
         let hosts = self.endpoint(profile)?.map(|endpoint| endpoint.allowed_hosts.as_slice()).unwrap_or_default();
-        let check = |field: String, text: &str| match addresses(text).find(|host| !hosts.contains(host)) {
-            Some(host) => Err(PlanError::Address { profile: profile.name.to_string(), field, host }),
-            None => Ok(()),
-        };
+        let check =
+            |field: String, text: &str| match hosts_of(&field, text).into_iter().find(|host| !hosts.contains(host)) {
+                Some(host) => Err(PlanError::Address { profile: profile.name.to_string(), field, host }),
+                None => Ok(()),
+            };
         for (name, value) in &profile.env {
             check(format!("env.{name}"), value)?;
         }
@@ -106,19 +110,12 @@ pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Returns the hosts of the addresses in a text, in lower case, as a reader that is easily fooled would take them.
-fn addresses(text: &str) -> impl Iterator<Item = String> {
-    text.split("://").skip(1).zip(text.split("://")).filter_map(|(after, before)| {
-        before.chars().next_back().filter(char::is_ascii_alphanumeric)?;
-        let authority: &str = after.split(['/', '?', '#', '"', '\'', ' ', '\n', '\t', ',', ')']).next()?;
-        let host = match authority.strip_prefix('[') {
-            // Readers differ on which host this is: it is none that anybody listed.
-            _ if authority.contains(['@', '\\', '%']) => authority,
-            Some(v6) => v6.split(']').next().unwrap_or(v6),
-            None => authority.split(':').next().unwrap_or(authority),
-        };
-        (!host.is_empty()).then(|| host.to_ascii_lowercase())
-    })
+/// Returns the hosts that a field names: those of its addresses, and of a proxy that is written without a scheme.
+fn hosts_of(field: &str, text: &str) -> Vec<String> {
+    let name = field.rsplit('.').next().unwrap_or(field).to_ascii_lowercase();
+    // `no_proxy` lists what goes through none.
+    let is_proxy = name.ends_with("_proxy") && name != "no_proxy";
+    addresses(text).into_iter().chain(is_proxy.then(|| proxy(text)).flatten()).collect()
 }
 
 #[cfg(test)]
@@ -145,16 +142,6 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_found_however_they_are_written() {
-        let found = |text: &str| addresses(text).collect::<Vec<_>>();
-        assert_eq!(found("http://A.example:80/x and wss://[::1]:9"), ["a.example", "::1"]);
-        assert_eq!(found("https://llm.example@evil.example/"), ["llm.example@evil.example"], "a trick, not a host");
-        assert_eq!(found("https://llm.example\\@evil.example"), ["llm.example\\@evil.example"]);
-        assert_eq!(found("@{fleet.url}/hook"), [] as [String; 0]);
-        assert_eq!(found("file:///etc/passwd, ://x"), [] as [String; 0]);
-    }
-
-    #[test]
     fn an_address_of_a_charter_is_refused_by_the_field_that_names_it() {
         let said = |profile: &Profile| policy().check(profile).map_err(|error| error.to_string());
         let plan = Plan { drive: Drive::Typed, argv: vec!["x".into()], ..Plan::default() };
@@ -166,6 +153,19 @@ mod tests {
         assert!(refused.starts_with("profile upper: env.URL names the host llm.example@evil.example"), "{refused}");
         let argv = Plan { argv: vec!["x".into(), "--url=http://10.0.0.1".into()], ..plan.clone() };
         assert!(said(&on_endpoint("local", argv)).is_err_and(|said| said.contains("argv[2] names the host 10.0.0.1")));
+        let by_name = |name: &str, value: &str| {
+            said(&on_endpoint("local", Plan { env: [(name.to_owned(), value.to_owned())].into(), ..plan.clone() }))
+        };
+        assert!(
+            by_name("https_Proxy", "evil.example:3128").is_err_and(|said| said.contains("names the host evil.example"))
+        );
+        assert_eq!(by_name("HTTP_PROXY", "LLM.example:3128"), Ok(()));
+        for (name, value) in [("NO_PROXY", "evil.example"), ("PEER", "evil.example:3128"), ("HTTPS_PROXY", "")] {
+            assert_eq!(by_name(name, value), Ok(()), "{name}");
+        }
+        let files = [("a.json".to_owned(), json!({"env": {"http_proxy": "evil.example"}}))].into();
+        let refused = said(&on_endpoint("local", Plan { files, ..plan.clone() })).expect_err("a proxy in a file");
+        assert!(refused.contains("files[a.json].env.http_proxy names the host evil.example"), "{refused}");
         let files = [("a.json".to_owned(), json!({"env": {"BASE": "http://evil.example"}}))].into();
         let refused = said(&on_endpoint("local", Plan { files, ..plan })).expect_err("in a file");
         assert!(refused.contains("files[a.json].env.BASE names the host evil.example"), "{refused}");

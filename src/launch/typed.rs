@@ -8,6 +8,7 @@ mod ends;
 mod keeper;
 mod look;
 mod nudge;
+mod prompt_file;
 mod report;
 mod sessions;
 mod settle;

@@ -64,7 +64,10 @@ fn the_agent_and_the_scripted_model_understand_each_other() {
     agent.args(["-p", prompt, "--setting-sources", "user", "--allowedTools", "Bash"]).stdin(Stdio::null());
     let said = agent.output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
-    assert_eq!(out.trim(), "the tools said 42\nparallel", "{err}");
+    let said = out.trim().strip_prefix("the tools said ").map(|said| said.lines().collect::<Vec<_>>());
+    // Which of two parallel calls ends first is the machine's matter.
+    let is_whole = said.is_some_and(|said| matches!(said[..], ["42", "parallel"] | ["parallel", "42"]));
+    assert!(is_whole, "{out}{err}");
     let asked: Vec<_> = model.asked().into_iter().filter(|one| one.text().contains("[end of t1]")).collect();
     assert_eq!(asked.len(), 4, "two that failed, the calls, the answer");
     assert!(asked.iter().all(|one| one.key() == KEY && !one.session().is_empty()));

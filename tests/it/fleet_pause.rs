@@ -2,14 +2,14 @@
 //! The pure fleet on its stage; that nothing is typed is tested at the launcher.
 
 use fleetd::fleet::caller::{Caller, Sender};
-use fleetd::fleet::input::{Answer, Call, Input, Sighting};
+use fleetd::fleet::input::{Answer, Call, Input, SendCall, Sighting};
 use fleetd::fleet::mail::About;
 use fleetd::fleet::refusal::RefusalKind;
 use fleetd::fleet::time::Span;
 use fleetd::fleet::turn::Outcome;
 use fleetd::fleet::worker::Process;
 
-use super::fleet_stage::{Stage, kind};
+use super::fleet_stage::{Stage, kind, send_to};
 
 fn pool() -> Stage {
     Stage::sessions(2, |_| {}, |limits| limits.start_stagger = Span(0))
@@ -112,4 +112,23 @@ fn with_reap_the_sessions_of_the_last_daemon_are_stopped_and_it_is_told() {
     stage.gone("s-1");
     stage.gone("s-2");
     assert_eq!(stage.fleet.workers().count(), 1);
+}
+
+#[test]
+fn with_reap_what_a_process_left_is_heard_before_its_deadline_counts() {
+    let mut stage = pool();
+    let deadline = Some(Span::minutes(5));
+    let own = stage.sends(SendCall { deadline, ..send_to("w") }).expect("accepted");
+    stage.taken(own);
+    let (session, waits) = (stage.send("s"), stage.send("w"));
+    stage.up("s-1");
+    stage.fleet = fleetd::fleet::Fleet::restore(stage.fleet.saved(), fleetd::fleet::Limits::default());
+    stage.now = stage.row(own).deadline.expect("it has one") + Span::seconds(1);
+    let step = stage.step(Input::Reap);
+    assert!(step.effects.iter().all(|effect| !format!("{effect:?}").contains("Hand(")), "{:?}", step.effects);
+    assert_eq!((stage.row(own).outcome, stage.row(waits).outcome), (None, None));
+    assert!(stage.row(session).outcome.is_some(), "its session is stopped");
+    stage.restart();
+    stage.replies(own);
+    assert_eq!(stage.row(own).outcome, Some(Outcome::Replied), "it had ended well while nobody looked");
 }

@@ -97,6 +97,9 @@ fn without_a_note_it_starts_anew_without_one() {
             "failed" => drop(stage.ends(asked(&stage), Outcome::Failed)),
             "empty" => note(&mut stage, " \n"),
             "late" => {
+                stage.after(Span::minutes(5));
+                assert_eq!(stage.row(asked(&stage)).outcome, None, "it is not typed yet");
+                stage.taken(asked(&stage));
                 stage.after(Span::minutes(2));
                 assert_eq!(stage.orders(), [format!("interrupt {} at s-1", asked_ended(&stage))]);
                 stage.seen(Sighting::Idle { worker: "s-1".into() });
@@ -142,13 +145,33 @@ fn a_draft_in_the_way_of_the_question_is_waited_for_and_not_lost() {
     assert_eq!(stage.handed(), [own], "it is asked again");
     stage.seen(Sighting::Held { worker: "s-1".into(), turn: own, hand: 2, why: "a draft".into() });
     stage.after(Span::minutes(3));
-    assert_eq!(
-        (stage.row(own).outcome, stage.orders()),
-        (Some(Outcome::TimedOut), vec![]),
-        "nobody ends it over a draft"
-    );
+    assert_eq!((stage.row(own).outcome, stage.orders()), (None, vec![]), "nobody ends it over a draft");
+    stage.restart();
     stage.seen(Sighting::Clear { worker: "s-1".into() });
-    assert_eq!(stage.orders(), ["stop s-1"]);
+    assert_eq!(stage.handed(), [own], "and the draft does not cost the note");
+    stage.taken(own);
+    note(&mut stage, "a note");
+    assert_eq!(stage.orders().last().map(String::as_str), Some("stop s-1"));
+    stage.gone("s-1");
+    assert_eq!(worker(&stage).life.note(), Some(own));
+}
+
+#[test]
+fn a_pause_does_not_cost_the_note() {
+    let mut stage = capped(1);
+    let turn = stage.send("s");
+    stage.replies(turn);
+    let own = asked(&stage);
+    stage.operator(Call::Pause).expect("the operator may");
+    stage.seen(Sighting::Held { worker: "s-1".into(), turn: own, hand: 1, why: "paused".into() });
+    stage.seen(Sighting::Clear { worker: "s-1".into() });
+    stage.after(Span::minutes(10));
+    stage.operator(Call::Unpause).expect("the operator may");
+    assert_eq!((stage.row(own).outcome, stage.handed()), (None, vec![own]));
+    stage.taken(own);
+    note(&mut stage, "a note");
+    stage.gone("s-1");
+    assert_eq!(worker(&stage).life.note(), Some(own));
 }
 
 #[test]

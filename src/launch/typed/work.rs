@@ -5,12 +5,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::process::Command;
 use tokio::time::Instant;
 
 use super::ends::Ends;
 use super::keeper::{Keeper, Order};
 use super::look::{Look, tail_of};
+use super::prompt_file;
 use super::settle::Told;
 use super::submit::{Act, End, OWN_WORK, Submission};
 use super::text;
@@ -139,11 +139,9 @@ impl Keeper {
         if let Err(error) = self.dir.on_disk(move |dir| dir.forget(turn)).await {
             tracing::warn!(worker = %self.worker.name, %turn, %error, "the note of a turn that is over stays");
         }
-        let file = self.cwd().join(file_of(turn));
-        if let Err(error) = tokio::fs::remove_file(&file).await
-            && error.kind() != std::io::ErrorKind::NotFound
-        {
-            tracing::warn!(file = %file.display(), %error, "the file of a turn that is over stays");
+        let cwd = self.cwd();
+        if let Err(error) = self.dir.on_disk(move |_| prompt_file::remove(&cwd, turn)).await {
+            tracing::warn!(worker = %self.worker.name, %turn, %error, "the file of a turn that is over stays");
         }
     }
 
@@ -210,9 +208,10 @@ impl Keeper {
         if prompt.len() <= self.typing().limit {
             return Ok((text::typed(turn.id, &from, &prompt), is_typed));
         }
-        let file = file_of(turn.id);
+        let file = prompt_file::file_of(turn.id);
         if !is_typed {
-            let written = self.write_file(&file, prompt.as_bytes()).await;
+            let (cwd, turn, text) = (self.cwd(), turn.id, prompt.clone());
+            let written = self.dir.on_disk(move |_| prompt_file::write(&cwd, turn, text.as_bytes())).await;
             written
                 .map_err(|error| format!("its text is too long to be typed, and {file} cannot be written: {error}"))?;
         }
@@ -230,29 +229,6 @@ impl Keeper {
 
     fn cwd(&self) -> std::path::PathBuf {
         self.facts.cwd.clone()
-    }
-
-    /// Writes a text that is too long to be typed into the worker's directory, where git does not see it.
-    async fn write_file(&self, file: &str, bytes: &[u8]) -> std::io::Result<()> {
-        let cwd = self.cwd();
-        let path = cwd.join(file);
-        tokio::fs::create_dir_all(path.parent().unwrap_or(&cwd)).await?;
-        let mut git = Command::new("git");
-        // Whoever started fleetd may have meant another repository.
-        git.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").current_dir(&cwd);
-        let asked = git.args(["rev-parse", "--git-path", "info/exclude"]).output().await;
-        if let Ok(found) = asked
-            && found.status.success()
-        {
-            let exclude = cwd.join(String::from_utf8_lossy(&found.stdout).trim());
-            let listed = tokio::fs::read_to_string(&exclude).await.unwrap_or_default();
-            if !listed.lines().any(|line| line.trim() == "/.fleet/") {
-                let start = if listed.is_empty() || listed.ends_with('\n') { "" } else { "\n" };
-                tokio::fs::create_dir_all(exclude.parent().unwrap_or(&cwd)).await?;
-                tokio::fs::write(&exclude, format!("{listed}{start}/.fleet/\n")).await?;
-            }
-        }
-        tokio::fs::write(path, bytes).await
     }
 
     /// Does what the screen asks for.
@@ -528,9 +504,4 @@ impl Keeper {
         let worker = self.worker.name.clone();
         self.desk.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
     }
-}
-
-/// Returns where a text that is too long to be typed lies, below the worker's directory.
-fn file_of(turn: TurnId) -> String {
-    format!(".fleet/{turn}.md")
 }

@@ -1,17 +1,16 @@
 //! The repository from which trees are made: where it is, what its leader's checkout holds beside the base, and the
 //! lock under which its trees come and go one after the other.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use super::WorktreeError;
 use super::git::{Git, GitError};
 use super::note::{Missing, Several};
 use super::status::{Dirt, shown};
+use crate::launch::exclude::hide_ours;
 
 /// What git does not see in any of its trees.
-const OURS: &str = "/.fleet/";
 
 /// A repository, seen from a directory in one of its checkouts.
 pub(super) struct Repo {
@@ -85,15 +84,7 @@ impl Repo {
     /// Keeps `.fleet/` out of what git sees, in all trees.
     pub(super) fn hide_ours(&self) -> Result<(), WorktreeError> {
         let path = self.common.join("info/exclude");
-        let wrong = |error| WorktreeError::file("write", &path, error);
-        let listed = fs::read(&path).unwrap_or_default();
-        if listed.split(|byte| *byte == b'\n').any(|line| line.trim_ascii() == OURS.as_bytes()) {
-            return Ok(());
-        }
-        fs::create_dir_all(self.common.join("info")).map_err(wrong)?;
-        let start = if listed.is_empty() || listed.ends_with(b"\n") { "" } else { "\n" };
-        let mut file = OpenOptions::new().append(true).create(true).open(&path).map_err(wrong)?;
-        file.write_all(format!("{start}{OURS}\n").as_bytes()).map_err(wrong)
+        hide_ours(&self.common).map_err(|error| WorktreeError::file("write", &path, error))
     }
 }
 

@@ -96,7 +96,9 @@ pub fn git(dir: &Path, args: &[&str]) -> String {
 
 pub fn try_git(dir: &Path, args: &[&str]) -> (bool, String) {
     let mut command = Command::new("git");
-    command.args(["-c", "protocol.file.allow=always", "-c", "core.editor=true"]).args(args).current_dir(dir);
+    command.args(["-c", "protocol.file.allow=always", "-c", "core.editor=true"]);
+    // What git tidies up behind one's back would still be in the tree.
+    command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"]).args(args).current_dir(dir);
     command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", "/nonexistent").stdin(Stdio::null());
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("LC_ALL", "C");
     for who in ["AUTHOR", "COMMITTER"] {
