@@ -15,6 +15,9 @@ pub const PROGRAM: Duration = Duration::from_secs(5);
 /// How long a disk may take.
 pub const DISK: Duration = Duration::from_secs(3);
 
+/// How long a killed program may take to be gone.
+const ENDS: Duration = Duration::from_secs(1);
+
 /// More than this is read of no program.
 const LONGEST: u64 = 64 << 10;
 
@@ -75,6 +78,8 @@ pub async fn program(mut command: Command, limit: Duration) -> Result<Said, Sile
             // It was not waited for, so its number is still its own.
             if let Some(group) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
                 let _ = kill_process_group(group, Signal::KILL);
+                // A killed one ends at once, unless a disk holds it.
+                let _ = timeout(ENDS, child.wait()).await;
             }
             Err(Silent::Late(limit))
         }

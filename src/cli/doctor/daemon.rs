@@ -17,7 +17,7 @@ use crate::engine::requests::SeatView;
 use crate::fleet::time::Span;
 
 /// How long it may take to answer: it is on this machine or near.
-const ANSWER: Duration = Duration::from_secs(3);
+const ANSWER: Duration = Duration::from_secs(5);
 /// How long a connection to where one would listen may take.
 const CONNECT: Duration = Duration::from_secs(1);
 
