@@ -1,8 +1,9 @@
 //! The launch room: how a worker's program is planned, started, watched and ended.
 //!
 //! Here live the parent program of every worker (`pane_exec`), the directory through which it and the daemon speak
-//! (`turn_dir`), and the launchers: `exec` for one process a turn, `typed` for sessions in panes. No rule about turns
-//! may come in here: this room reports what happened, the fleet decides what it means.
+//! (`turn_dir`), and the launchers: `exec` for one process a turn, `typed` for sessions in panes, `lines` for sessions
+//! without a screen. No rule about turns may come in here: this room reports what happened, the fleet decides what it
+//! means.
 
 mod ended;
 mod ending;
@@ -11,10 +12,13 @@ pub mod exec;
 pub mod fill;
 mod guard;
 mod home;
+pub mod lines;
 mod memory;
 pub mod pane_exec;
 pub mod plan;
 pub mod policy;
+mod read;
+mod session;
 pub mod trees;
 pub mod turn_dir;
 pub mod typed;
@@ -24,26 +28,40 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::engine::ports::{Boxed, Launchers, Report};
+use crate::engine::ports::{Boxed, Launchers, Report, Source};
 use crate::engine::worktrees::{TrashView, Worktrees};
 use crate::fleet::ids::WorkerName;
 use crate::fleet::input::WorkEffect;
+use crate::fleet::plan::Drive;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::worker::Worker;
 
 pub use ended::ended;
 
 /// The launchers of this version as one: an order goes to the one that starts such workers.
-pub struct Both {
+pub struct All {
     /// For workers that live only inside their turns.
     pub exec: exec::Exec,
-    /// For workers with a session.
+    /// For workers with a session that is typed to.
     pub typed: typed::Typed,
+    /// For workers with a session that reads and writes lines.
+    pub lines: lines::Lines,
     /// The worktrees of those.
     pub trees: trees::Trees,
 }
 
-impl Launchers for Both {
+impl All {
+    fn of(&self, worker: &Worker) -> &dyn Launchers {
+        let drive = worker.profile.plan.as_ref().map(|plan| plan.drive);
+        match worker.profile.has_session() {
+            false => &self.exec,
+            true if drive == Some(Drive::Lines) => &self.lines,
+            true => &self.typed,
+        }
+    }
+}
+
+impl Launchers for All {
     fn carry_out(&self, order: WorkEffect) {
         match &order {
             WorkEffect::Start(worker)
@@ -51,15 +69,16 @@ impl Launchers for Both {
             | WorkEffect::Hand(worker, _)
             | WorkEffect::Replied(worker, _)
             | WorkEffect::Interrupt(worker, _)
-            | WorkEffect::Stop(worker) => match worker.profile.has_session() {
-                true => self.typed.carry_out(order),
-                false => self.exec.carry_out(order),
-            },
+            | WorkEffect::Stop(worker) => self.of(worker).carry_out(order),
             WorkEffect::Nudge(..) | WorkEffect::Memory => self.typed.carry_out(order),
             // What a process was given, it has.
-            WorkEffect::Pause(_) => self.typed.carry_out(order),
+            WorkEffect::Pause(_) => {
+                self.typed.carry_out(order.clone());
+                self.lines.carry_out(order);
+            }
             WorkEffect::Forget(_) => {
                 self.typed.carry_out(order.clone());
+                self.lines.carry_out(order.clone());
                 self.exec.carry_out(order);
             }
         }
@@ -70,14 +89,13 @@ impl Launchers for Both {
     }
 
     fn report(&self, worker: Arc<Worker>, report: Report) -> Boxed<Result<Option<Value>, Refusal>> {
-        match worker.profile.has_session() {
-            true => self.typed.report(worker, report),
-            false => self.exec.report(worker, report),
-        }
+        self.of(&worker).report(worker, report)
     }
 
-    fn listed(&self, worker: &WorkerName) {
-        self.typed.listed(worker);
+    fn listed(&self, worker: &WorkerName, source: Source) {
+        // Whoever does not keep it has nothing to do with it.
+        self.typed.listed(worker, source);
+        self.lines.listed(worker, source);
     }
 
     fn worktrees(&self) -> Boxed<Result<Worktrees, Refusal>> {

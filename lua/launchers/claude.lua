@@ -16,6 +16,8 @@ fleet.launcher("claude", {
     -- For some seconds after a paste something else stands there; its hooks say more than its screen.
     busy = { "esc to interrupt" },
     dialog = { "Enter to confirm", "Enter to select", "Esc to cancel", "❯ 1. " },
+    -- It works by the line below its composer, and a dialog takes the composer's place: above stands its reply.
+    near = 0,
     pasted = { "[Pasted text #" },
     interrupt = { "esc" },
     -- What it took back stands in its composer again after an interrupt that came before its first word.

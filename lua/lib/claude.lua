@@ -11,11 +11,13 @@ local DENY = {
 }
 local ALLOW = { "mcp__fleet", "Bash", "Edit", "Write", "Read", "Glob", "Grep", "Skill", "TodoWrite", "Task" }
 
--- The names by which a settings file would move requests, and the key with them, to another address.
+-- The names by which a settings file would move requests, and the key with them, to another address. A test holds that
+-- all of `leaders.json` are among them.
 local MOVES = {
   "apiKeyHelper", "env.ANTHROPIC_BASE_URL", "env.ANTHROPIC_AUTH_TOKEN", "env.ANTHROPIC_API_KEY",
-  "env.ANTHROPIC_CUSTOM_HEADERS", "env.ANTHROPIC_MODEL", "env.CLAUDE_CODE_USE_BEDROCK", "env.CLAUDE_CODE_USE_VERTEX",
-  "env.CLAUDE_CODE_USE_FOUNDRY", "env.HTTP_PROXY", "env.HTTPS_PROXY", "env.ALL_PROXY",
+  "env.ANTHROPIC_CUSTOM_HEADERS", "env.ANTHROPIC_MODEL", "env.ANTHROPIC_UNIX_SOCKET",
+  "env.CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR", "env.CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST", "env.CLAUDE_CODE_USE_*",
+  "env.HTTP_PROXY", "env.HTTPS_PROXY", "env.ALL_PROXY", "env.http_proxy", "env.https_proxy", "env.all_proxy",
 }
 
 claude.takes = { "model", "endpoint" }
@@ -157,15 +159,27 @@ local function signs(worker)
       answer = { hookSpecificOutput = { hookEventName = "SessionStart", additionalContext = worker.identity } },
     },
     -- What it says to itself when something of its own has ended.
-    { is = "nothing", on = on("UserPromptSubmit"), begins = { prompt = "<task-notification>" } },
-    { is = "taken", on = on("UserPromptSubmit"), text = "prompt" },
-    { is = "goes_on", on = on("Stop"), any = { "background_tasks", "session_crons" } },
-    { is = "replied", on = on("Stop"), text = "last_assistant_message" },
-    { is = "failed", on = on("StopFailure"), why = "error", text = "last_assistant_message" },
+    { is = "nothing", on = on("UserPromptSubmit"), begins = { prompt = "<task-notification>" }, id = "prompt_id" },
+    { is = "taken", on = on("UserPromptSubmit"), text = "prompt", id = "prompt_id" },
+    { is = "goes_on", on = on("Stop"), any = { "background_tasks", "session_crons" }, id = "prompt_id" },
+    { is = "replied", on = on("Stop"), text = "last_assistant_message", id = "prompt_id" },
+    { is = "failed", on = on("StopFailure"), why = "error", text = "last_assistant_message", id = "prompt_id" },
     { is = "blocked", on = on("PermissionRequest"), why = "tool_name" },
     { is = "blocked", on = { hook_event_name = "Notification", notification_type = "permission_prompt" }, why = "message" },
     { is = "settings", on = on("ConfigChange"), why = "source" },
   }
+end
+
+-- The settings that would move its requests: those of the project, and those that it reads as the user's own.
+local function guarded(worker)
+  local files = { ".claude/settings.json", ".claude/settings.local.json", worker.home .. "/settings.json" }
+  if worker.endpoint then
+    table.insert(files, worker.home .. "/claude/settings.json")
+  else
+    local own = worker.env and worker.env.CLAUDE_CONFIG_DIR or worker.user_home .. "/.claude"
+    table.insert(files, own .. "/settings.json")
+  end
+  return { files = files, names = MOVES }
 end
 
 -- The plan without what differs between a session that is typed to and one that is not.
@@ -180,13 +194,7 @@ function claude.plan(worker)
     lists_tools = true,
     signs = signs(worker),
     transcript = transcript(),
-    guard = {
-      files = {
-        ".claude/settings.json", ".claude/settings.local.json", worker.home .. "/settings.json",
-        worker.home .. "/claude/settings.json",
-      },
-      names = MOVES,
-    },
+    guard = guarded(worker),
   }
   if worker.model then
     table.insert(plan.argv, "--model")

@@ -6,6 +6,7 @@
 ---@field placeholder? string[] What an empty composer may show; what else stands in it is somebody's draft.
 ---@field busy? string[] What stands near the composer while the agent works; `"esc to interrupt"` if absent.
 ---@field dialog? string[] What stands near the composer while the agent asks for a key; `"1. Yes"` if absent.
+---@field near? integer How many rows above the composer may show that it works or asks; 6 if absent. What stands there and is the end of its reply must not be taken for it.
 ---@field pasted? string[] How the composer shows a paste that it does not write out; `"[Pasted text"` if absent.
 ---@field interrupt? string[] The keys that make it stop: `enter`, `esc`, `tab`, `backspace`, `up`, `down`, `left`, `right`, `ctrl+c` and such, or one character; `{ "esc" }` if absent.
 ---@field clear? string[] The keys that empty its composer, pressed once where it put a text back into it after an interrupt; none if absent.
@@ -24,6 +25,7 @@
 ---@class fleet.WorkerSpec
 ---@field profile string The profile's name.
 ---@field command? string[] Program and arguments, as the profile has them.
+---@field env? table<string, string> Variables, as the profile has them; absent if it has none.
 ---@field model? string The model, as the profile has it.
 ---@field endpoint? table Absent when the profile names none, which means the agent's own default. `name`; `url`: the marker of its address; `key`: the marker of its key, which may stand in `env` only.
 ---@field typing? fleet.Typing As the profile has it.
@@ -32,6 +34,7 @@
 ---@field role string The marker of its role's name.
 ---@field cwd string The marker of the directory in which it works, as a real path.
 ---@field home string The marker of its private folder, which nobody else can read.
+---@field user_home string The marker of the home directory of whoever runs fleetd, as the worker has it.
 ---@field id string The marker of a fresh UUID, the same for the whole session.
 ---@field url string The marker of fleetd's address, such as `http://127.0.0.1:7717`.
 ---@field fleetd string The marker of the path of fleetd's program.
@@ -71,7 +74,7 @@
 ---@field why? string The path of the reason.
 ---@field id? string The path of a message's id; one that is written in parts is counted once.
 ---@field model? string The path of the model's name.
----@field usage? table<string, string> The paths of `input`, `output`, `cache_read`, `cache_write` (tokens) and `cost` (US dollars).
+---@field usage? table<string, string> The paths of `input`, `output`, `cache_read`, `cache_write` (tokens), `cost` (US dollars) and `cost_so_far` (of the whole session, where only that is told).
 ---@field answer? table What the report is answered, where it waits for an answer.
 
 ---@class fleet.Transcript
@@ -155,7 +158,7 @@
 ---@field endpoint? string The name of an endpoint of fleetd.toml, whose address and key the agent gets; the agent's own default if absent. A charter never writes an address.
 ---@field options? table What else its launcher lets one choose; see there.
 ---@field cwd? string Working directory; the daemon's own if absent.
----@field env? table<string, string> Variables that are added to the worker's small environment.
+---@field env? table<string, string> Variables that are added to the worker's small environment. `@{fleet.endpoint.url}` and `@{fleet.endpoint.key}` stand for the address and the key of the profile's `endpoint`; no other address may stand here.
 ---@field timeout? string|number From the start of the process to its exit, such as `"30s"`.
 ---@field idle_ttl? string|number How long an idle worker that started by itself stays.
 ---@field context_cap? fleet.ContextCap How full the session of a worker may become. One that is asked for a hand-over note and is given a fresh session under the same name, which begins with that note.

@@ -161,14 +161,18 @@ fn suits(launcher: &Launcher, declared: &Declared, what: &str) -> Result<(), Wro
 /// Returns what a launcher is given of a profile.
 fn spec_of(declared: &Declared) -> Value {
     let profile = &declared.profile;
-    let mut spec: Map<String, Value> = ["name", "role", "cwd", "home", "id", "url", "fleetd", "identity", "text"]
-        .into_iter()
-        .map(|name| (name.to_owned(), marker(name).into()))
-        .collect();
+    let mut spec: Map<String, Value> =
+        ["name", "role", "cwd", "home", "user_home", "id", "url", "fleetd", "identity", "text"]
+            .into_iter()
+            .map(|name| (name.to_owned(), marker(name).into()))
+            .collect();
     spec.insert("profile".into(), profile.name.as_str().into());
     spec.insert("options".into(), Value::Object(declared.options.clone()));
     if !profile.command.is_empty() {
         spec.insert("command".into(), profile.command.clone().into());
+    }
+    if !profile.env.is_empty() {
+        spec.insert("env".into(), json!(profile.env));
     }
     if let Some(model) = &profile.model {
         spec.insert("model".into(), model.as_str().into());

@@ -169,7 +169,7 @@ fn sign(what: String, value: &Value) -> Result<Sign, Wrong> {
         return fields.refuse("is", unknown(&word, Meaning::ALL.iter().map(|meaning| meaning.word())));
     };
     let usage = fields.map("usage")?;
-    let known = ["input", "output", "cache_read", "cache_write", "cost"];
+    let known = ["input", "output", "cache_read", "cache_write", "cost", "cost_so_far"];
     if let Some(wrong) = usage.keys().find(|name| !known.contains(&name.as_str())) {
         return fields.refuse("usage", unknown(wrong, known.into_iter()));
     }

@@ -292,6 +292,7 @@ pub(super) fn typing(fields: &Fields) -> Result<Box<Typing>, Wrong> {
         busy: list("busy", usual.busy)?,
         dialog: list("dialog", usual.dialog)?,
         pasted: list("pasted", usual.pasted)?,
+        near: inner.count("near", 0, usual.near as u32)? as usize,
         interrupt,
         clear,
         ready_timeout: inner.span("ready_timeout")?.unwrap_or(usual.ready_timeout),

@@ -21,6 +21,7 @@ struct Roster {
 struct Worker {
     name: String,
     launcher: String,
+    has_screen: bool,
 }
 
 /// Connects to the pane server and finds the worker's pane: the living one, or the one that died last.
@@ -66,11 +67,15 @@ pub fn other_answer() -> Failure {
 /// Returns why a worker that the daemon knows has no pane here, if a daemon runs and knows it.
 fn elsewhere(terminal: &Terminal, worker: &str) -> Option<Failure> {
     let roster: Roster = terminal.client().ok()?.get("/v1/list", Span(0)).ok()?.read().ok()?;
-    let Worker { name, launcher } = roster.workers.into_iter().find(|found| found.name == worker)?;
-    let (message, hint) = match launcher.as_str() {
-        "exec" => (
+    let Worker { name, launcher, has_screen } = roster.workers.into_iter().find(|found| found.name == worker)?;
+    let (message, hint) = match (launcher.as_str(), has_screen) {
+        ("exec", _) => (
             format!("{name} has no pane: the launcher exec starts a plain command for each turn"),
             "what it prints is its reply: fleetd trace shows its turns".to_string(),
+        ),
+        (_, false) => (
+            format!("{name} has no screen: the launcher {launcher} speaks with it by lines of JSON"),
+            "what it is at: fleetd status NAME; how its turns went: fleetd trace TURN".to_string(),
         ),
         _ => (
             format!("{name} has no pane at this pane server: it is starting, or its pane is at another host"),

@@ -11,10 +11,10 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 
 use super::audit::Outcome;
-use super::conn::Conn;
+use super::conn::{Conn, Identity};
 use super::refused::Refused;
 use super::shared::Shared;
-use crate::engine::ports::Report;
+use crate::engine::ports::{Report, Source};
 use crate::fleet::caller::Caller;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{Door, Verb};
@@ -38,7 +38,7 @@ async fn report(State(shared): State<Shared>, ConnectInfo(conn): ConnectInfo<Con
     let mut line = shared.begin(&identity, Door::Hook, Verb::Hook);
     let heard = match shared.judged(&identity, Door::Hook, Verb::Hook, &mut line) {
         Err(refusal) => Err(refusal),
-        Ok(_) => hear(&shared, &identity.caller, request).await,
+        Ok(_) => hear(&shared, &identity, request).await,
     };
     // What was denied stands in its line already.
     line.write(heard.as_ref().err().map(|refusal| Outcome::Refused(refusal.kind)));
@@ -49,8 +49,8 @@ async fn report(State(shared): State<Shared>, ConnectInfo(conn): ConnectInfo<Con
     }
 }
 
-async fn hear(shared: &Shared, caller: &Caller, request: Request) -> Result<Option<Value>, Refusal> {
-    let Caller::Worker { name, via_child } = caller else {
+async fn hear(shared: &Shared, identity: &Identity, request: Request) -> Result<Option<Value>, Refusal> {
+    let Caller::Worker { name, via_child } = &identity.caller else {
         return Err(Refusal::new(RefusalKind::NotAllowed, "only a worker's own program has hooks here"));
     };
     let token = request.headers().get(TOKEN).and_then(|token| token.to_str().ok()).map(str::to_owned);
@@ -59,7 +59,10 @@ async fn hear(shared: &Shared, caller: &Caller, request: Request) -> Result<Opti
     })?;
     let payload = serde_json::from_slice(&body)
         .map_err(|error| Refusal::invalid(format!("a report is a JSON object, and this is none: {error}")))?;
-    shared.engine.report(name, Report { payload, token, via_child: *via_child }).await
+    shared
+        .engine
+        .report(name, Report { payload, token, source: Source { process: identity.process, via_child: *via_child } })
+        .await
 }
 
 async fn wrong_method(request: Request) -> Response {

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::actor::{Actor, Message, Parts};
 use super::desk::LONGEST_WAIT;
-use super::ports::{Clock, Journal, Launchers, Policy, Report};
+use super::ports::{Clock, Journal, Launchers, Policy, Report, Source};
 use crate::fleet::Fleet;
 use crate::fleet::caller::Caller;
 use crate::fleet::events::Action;
@@ -131,9 +131,9 @@ impl Handle {
         }
     }
 
-    /// Hears that a worker's own program has listed the fleet's tools.
-    pub fn listed(&self, worker: &WorkerName) {
-        self.0.launchers.listed(worker);
+    /// Hears that a process of a worker has listed the fleet's tools.
+    pub fn listed(&self, worker: &WorkerName, source: Source) {
+        self.0.launchers.listed(worker, source);
     }
 
     /// Tells the engine what a launcher saw.

@@ -20,7 +20,7 @@ use crate::fleet::run::{FinishedStep, Run, RunEffect, Step};
 use crate::fleet::team::{Generation, Routed, Task, TeamLoad};
 use crate::fleet::time::Time;
 use crate::fleet::turn::Turn;
-use crate::fleet::worker::Worker;
+use crate::fleet::worker::{Process, Worker};
 
 /// A future behind a trait object.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
@@ -98,8 +98,8 @@ pub trait Launchers: Send + Sync + 'static {
         let refusal = refusal.hint("a turn ends by the proof that its launcher has; report nothing");
         Box::pin(std::future::ready(Err(refusal)))
     }
-    /// Hears that a worker's own program has listed the fleet's tools. Must not block.
-    fn listed(&self, _: &WorkerName) {}
+    /// Hears that a process of a worker has listed the fleet's tools. Must not block.
+    fn listed(&self, _: &WorkerName, _: Source) {}
     /// Returns the worktrees of workers.
     fn worktrees(&self) -> Boxed<Result<Worktrees, Refusal>> {
         Box::pin(async { Ok(Worktrees::default()) })
@@ -117,7 +117,16 @@ pub struct Report {
     pub payload: Value,
     /// The secret that it was started with, if it gave one.
     pub token: Option<String>,
-    /// True if it came from a process that the program has started, and not from the program itself.
+    /// Which process of the worker it came from.
+    pub source: Source,
+}
+
+/// A process of a worker, as the connection shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Which, if it could be told.
+    pub process: Option<Process>,
+    /// Whether its place in the tree says that the program has started it. An orphan's says nothing.
     pub via_child: bool,
 }
 

@@ -104,6 +104,24 @@ pub struct Usage {
     pub cost: Option<f64>,
 }
 
+impl Usage {
+    /// Returns what all of these took together; nothing if there are none.
+    pub fn sum<'a>(all: impl Iterator<Item = &'a Usage>) -> Option<Usage> {
+        all.copied().reduce(|a, b| Usage {
+            input: a.input + b.input,
+            output: a.output + b.output,
+            cache_read: a.cache_read + b.cache_read,
+            cache_write: a.cache_write + b.cache_write,
+            // Of several messages the last one's counts, and which that is is not known here.
+            context: None,
+            cost: match (a.cost, b.cost) {
+                (None, None) => None,
+                (a, b) => Some(a.unwrap_or_default() + b.unwrap_or_default()),
+            },
+        })
+    }
+}
+
 /// When what happened to a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Times {

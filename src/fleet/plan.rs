@@ -131,9 +131,9 @@ pub struct Transcript {
 /// Settings that would move a program's model address if it read them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Guard {
-    /// JSON files, below the worker's directory or, by marker, its private folder.
+    /// JSON files, below the worker's directory or, by marker, its private folder or the user's home.
     pub files: Vec<String>,
-    /// Paths in them, such as `env.NAME`.
+    /// Paths in them, such as `env.NAME`; with a `*` at the end all that begin so.
     pub names: Vec<String>,
 }
 

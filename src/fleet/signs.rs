@@ -105,7 +105,8 @@ pub struct Sign {
     /// Where the model's name is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where the figures are: `input`, `output`, `cache_read`, `cache_write`, `cost`.
+    /// Where the figures are: `input`, `output`, `cache_read`, `cache_write`, `cost`; and `cost_so_far`, what the whole
+    /// session has cost by now.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub usage: BTreeMap<String, String>,
     /// What the report is answered, where it waits for an answer.
@@ -128,6 +129,8 @@ pub struct Read<'a> {
     pub model: Option<String>,
     /// The figures; none when the report has none of them.
     pub usage: Option<Usage>,
+    /// What the whole session has cost by now.
+    pub cost_so_far: Option<f64>,
 }
 
 /// Reads a report by the first rule that fits.
@@ -141,6 +144,7 @@ pub fn read<'a>(signs: &'a [Sign], report: &Value) -> Option<Read<'a>> {
         id: text(&sign.id),
         model: text(&sign.model),
         usage: usage(report, &sign.usage),
+        cost_so_far: sign.usage.get("cost_so_far").and_then(|path| at(report, path)?.as_f64()),
     })
 }
 

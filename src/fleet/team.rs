@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::grants::Grants;
 use super::ids::{ProfileName, RecipeName, RoleName};
 use super::life::{ContextCap, Restarts};
-use super::plan::Plan;
+use super::plan::{Drive, Plan};
 use super::time::{Span, Time};
 use super::typing::Typing;
 use super::work::WorktreeSpec;
@@ -100,6 +100,11 @@ impl Profile {
     /// Returns whether its workers live between turns. Those of which each turn is one process do not.
     pub fn has_session(&self) -> bool {
         self.plan.as_ref().map_or(self.launcher != "exec", |plan| plan.has_session())
+    }
+
+    /// Returns whether its workers have a screen.
+    pub fn has_screen(&self) -> bool {
+        self.has_session() && self.plan.as_ref().is_none_or(|plan| plan.drive == Drive::Typed)
     }
 
     /// Returns how its workers are typed to.

@@ -17,6 +17,8 @@ pub struct Typing {
     pub busy: Vec<String>,
     /// What stands near the composer while the agent asks for a key.
     pub dialog: Vec<String>,
+    /// How many rows above the composer may show that it works or asks; below it all do.
+    pub near: usize,
     /// How the composer shows a paste that it does not write out.
     pub pasted: Vec<String>,
     /// The keys that make it stop, pressed one after the other.
@@ -39,6 +41,7 @@ impl Default for Typing {
             placeholder: Vec::new(),
             busy: list(&["esc to interrupt"]),
             dialog: list(&["1. Yes"]),
+            near: 6,
             pasted: list(&["[Pasted text"]),
             interrupt: list(&["esc"]),
             clear: Vec::new(),

@@ -49,6 +49,9 @@ pub struct WorkerView {
     pub profile: ProfileName,
     /// Its launcher.
     pub launcher: String,
+    /// True if it has a screen that can be looked at.
+    #[serde(default)]
+    pub has_screen: bool,
     /// What it is doing: `starting`, `ready`, `busy`, `clearing`, `draining`, `blocked`, `parked`, `unreachable`,
     /// `failed` or `gone`.
     pub state: String,
@@ -311,6 +314,7 @@ impl Fleet {
             role: worker.role.clone(),
             profile: worker.profile.name.clone(),
             launcher: worker.profile.launcher.clone(),
+            has_screen: worker.profile.has_screen(),
             state: worker.state.word().to_string(),
             why: why_of(worker).map(str::to_owned).or_else(|| self.why_start_waits(worker, now)),
             turn: worker.turn,

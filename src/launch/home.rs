@@ -165,6 +165,27 @@ mod tests {
     }
 
     #[test]
+    fn scripts_stay_scripts_and_what_is_no_file_is_not_waited_for() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_place, home, cwd) = stage();
+        fs::write(cwd.join(".agent/skills/review/run"), "#!/bin/sh").expect("written");
+        fs::set_permissions(cwd.join(".agent/skills/review/run"), fs::Permissions::from_mode(0o755)).expect("set");
+        crate::launch::read::tests::pipe(&cwd.join(".agent/skills/review/pipe"));
+        crate::launch::read::tests::pipe(&cwd.join("s.json"));
+        make(&home, &plan(json!({}), vec![from(".agent/skills", "a"), from("s.json", "b")]), &Fill::default(), &cwd)
+            .expect("it is made");
+        let mode = fs::metadata(home.join("a/review/run")).expect("there").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700);
+        assert!(!home.join("a/review/pipe").exists() && !home.join("b").exists());
+        for more in [Bring { imports: true, ..Bring::default() }, Bring { table: Some("t".into()), ..Bring::default() }]
+        {
+            let bring = vec![Bring { from: "s.json".into(), to: "c".into(), ..more }];
+            let refused = make(&home, &plan(json!({}), bring), &Fill::default(), &cwd).expect_err("it is no file");
+            assert!(refused.to_string().contains("it is no regular file"), "{refused}");
+        }
+    }
+
+    #[test]
     fn imports_below_its_directory_are_written_out_and_no_others() {
         let (place, home, cwd) = stage();
         fs::write(place.path().join("secret.md"), "s3cret").expect("written");
@@ -178,7 +199,7 @@ mod tests {
         let read = fs::read_to_string(home.join("A.md")).expect("there");
         assert!(read.contains("be kind") && read.contains("more\n"), "{read}");
         assert!(!read.contains("s3cret") && !read.contains("@../secret.md") && !read.contains("@/etc"), "{read}");
-        assert!(read.contains("a@b.org") && read.contains("`@docs/rules.md`"), "{read}");
+        assert!(read.contains("a@b.org") && read.contains("`@ docs/rules.md`"), "{read}");
         assert_eq!(read.matches("Rules:").count(), 1, "a circle is cut: {read}");
     }
 }

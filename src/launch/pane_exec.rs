@@ -6,6 +6,7 @@
 
 mod args;
 mod copy;
+mod lines;
 mod terminal;
 mod tree;
 mod wake;
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{WaitStatus, getpid, set_child_subreaper, setsid};
 
-pub use self::args::{Args, ArgsError, MAX_OUTPUT};
+pub use self::args::{Args, ArgsError, MAX_OUTPUT, Mode};
 use self::copy::Copying;
 use self::tree::Tree;
 use self::wake::Wake;
@@ -40,7 +41,7 @@ pub const CLAIMED: &str = "claimed";
 /// Runs the turn and returns the exit code of pane-exec: [`RAN`], [`LOST`] or [`UNCLAIMED`].
 pub fn run(args: &Args) -> u8 {
     let dir = TurnDir::new(&args.dir);
-    let (me, wake) = match prepare(args.terminal) {
+    let (me, wake) = match prepare(args.mode) {
         Ok(prepared) => prepared,
         Err(error) => {
             say(&format!("cannot prepare for the turn in {}: {error}", args.dir.display()));
@@ -50,7 +51,7 @@ pub fn run(args: &Args) -> u8 {
     let claim = Started::by(me);
     match dir.claim(&claim) {
         // A pane shows the program's words and not ours.
-        Ok(Claim::Won) if args.terminal => {}
+        Ok(Claim::Won) if args.mode == Mode::Terminal => {}
         // The daemon, if it is still there, is told at once that the text is taken.
         Ok(Claim::Won) => drop(writeln!(io::stdout(), "{CLAIMED}")),
         Ok(Claim::Lost) => return LOST,
@@ -66,21 +67,24 @@ pub fn run(args: &Args) -> u8 {
     }
     let record = if wake.told_to_end() {
         ExitRecord::without_a_run(Ended::Killed)
-    } else if args.terminal {
-        terminal::run(args, me, &wake).unwrap_or_else(not_started)
     } else {
-        Running::start(args, &dir, me).map_or_else(not_started, |running| running.until_end(args.timeout, &wake))
+        match args.mode {
+            Mode::Turn => Running::start(args, &dir, me)
+                .map_or_else(not_started, |running| running.until_end(args.timeout, &wake)),
+            Mode::Terminal => terminal::run(args, me, &wake).unwrap_or_else(not_started),
+            Mode::Lines => lines::run(args, &dir, me, &wake).unwrap_or_else(not_started),
+        }
     };
     write_until_written(&dir, &claim, &record);
     RAN
 }
 
 /// Everything that must hold before the claim: from it on no signal but KILL may end pane-exec without a record.
-fn prepare(terminal: bool) -> io::Result<(ProcessId, Wake)> {
+fn prepare(mode: Mode) -> io::Result<(ProcessId, Wake)> {
     let wake = Wake::install()?;
     // In a pane it leads the terminal's session already. Otherwise: away from the terminal on which the daemon was started: its Ctrl-C is the daemon's affair, and a worker
     // that asks for a password there must fail instead of waiting. Fails only for a group's leader, who is away already.
-    if !terminal {
+    if mode != Mode::Terminal {
         let _ = setsid();
     }
     set_child_subreaper(Some(getpid()))?;
@@ -120,24 +124,29 @@ impl Running {
     }
 
     fn until_end(mut self, timeout: Option<Duration>, wake: &Wake) -> ExitRecord {
-        let ended = loop {
-            // An exit that was seen is the truth, even when the time passed or TERM came in the same moment.
-            if let Some(status) = self.tree.reap() {
-                break ended_by(status);
-            }
-            if wake.told_to_end() {
-                break Ended::Killed;
-            }
-            let left = timeout.map(|timeout| timeout.saturating_sub(self.began.elapsed()));
-            if left == Some(Duration::ZERO) {
-                break Ended::TimedOut;
-            }
-            wake.wait(left);
-        };
+        let ended = until_end(&mut self.tree, self.began, timeout, wake);
         let left = self.tree.clear(wake);
         // Nobody of the tree is left to write, so what is in the pipes now is all there will be.
         let (stdout, stderr) = (self.stdout.finish(), self.stderr.finish());
         ExitRecord { ended, started_at: self.started_at, ended_at: now(), stdout, stderr, left }
+    }
+}
+
+/// Waits until the program has ended, its time is over, or pane-exec is told to end.
+fn until_end(tree: &mut Tree, began: Instant, timeout: Option<Duration>, wake: &Wake) -> Ended {
+    loop {
+        // An exit that was seen is the truth, even when the time passed or TERM came in the same moment.
+        if let Some(status) = tree.reap() {
+            return ended_by(status);
+        }
+        if wake.told_to_end() {
+            return Ended::Killed;
+        }
+        let left = timeout.map(|timeout| timeout.saturating_sub(began.elapsed()));
+        if left == Some(Duration::ZERO) {
+            return Ended::TimedOut;
+        }
+        wake.wait(left);
     }
 }
 
@@ -160,7 +169,7 @@ fn spawn_with(args: &Args, me: ProcessId, stdio: impl FnOnce(&mut Command) -> &m
             Err(error) => return Err(format!("cannot start {} in {}: {error}", program.display(), cwd.display())),
         };
     }
-    command.spawn().map_err(|error| {
+    let child = command.spawn().map_err(|error| {
         let place = if program.as_encoded_bytes().contains(&b'/') {
             "there is no such program"
         } else {
@@ -170,7 +179,15 @@ fn spawn_with(args: &Args, me: ProcessId, stdio: impl FnOnce(&mut Command) -> &m
             ErrorKind::NotFound => format!("cannot start {}: {place} ({error})", program.display()),
             _ => format!("cannot start {}: {error}", program.display()),
         }
-    })
+    })?;
+    // Without it what reports in the program's name is told apart by its place in the tree alone.
+    if args.mode != Mode::Turn
+        && let Some(process) = ProcessId::of(child.id())
+        && let Err(error) = TurnDir::new(args.dir.clone()).write_program(process)
+    {
+        say(&error.to_string());
+    }
+    Ok(child)
 }
 
 fn ended_by(status: WaitStatus) -> Ended {

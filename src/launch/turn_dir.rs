@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
+use crate::process::ProcessId;
+
 pub use record::{Ended, ExitRecord, Kept, Started, now};
 pub(super) use text::tail_text;
 pub use text::{TEXT_LIMIT, Text};
@@ -89,6 +91,11 @@ impl TurnDir {
         self.path.join("prompt")
     }
 
+    /// Returns the FIFO from which a session's program reads its lines.
+    pub fn input(&self) -> PathBuf {
+        self.path.join("in")
+    }
+
     /// Returns where stdout is kept.
     pub fn stdout(&self) -> PathBuf {
         self.path.join("stdout")
@@ -125,6 +132,25 @@ impl TurnDir {
     /// Fails when the file cannot be read or understood.
     pub fn started(&self) -> Result<Option<Started>, TurnDirError> {
         self.read("started")
+    }
+
+    /// Writes which process pane-exec has started; everything else below it is not the program itself.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the directory cannot be written.
+    pub fn write_program(&self, program: ProcessId) -> Result<(), TurnDirError> {
+        let bytes = serde_json::to_vec(&program).expect("an identity is plain data");
+        durable::replace_softly(&self.path, "program", &bytes).map_err(|source| self.failed("write", "program", source))
+    }
+
+    /// Returns the process that pane-exec has started, once it did.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the file is there and cannot be read.
+    pub fn program(&self) -> Result<Option<ProcessId>, TurnDirError> {
+        self.read("program")
     }
 
     /// Writes the record that ends the turn. Everything before it is on disk when this is.

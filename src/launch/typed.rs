@@ -4,20 +4,17 @@
 //! living processes alone, so an order may be given twice, also after a restart. No agent is known here: how one is
 //! read stands in its profile. No rule about turns may come in.
 
-mod files;
+mod ends;
 mod keeper;
 mod look;
 mod nudge;
-mod place;
 mod report;
 mod sessions;
 mod settle;
 mod start;
 mod submit;
-mod sweep;
 mod text;
 mod transcript;
-mod tree;
 mod work;
 
 use std::future::Future;
@@ -29,7 +26,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::engine::panes::PaneHost;
-use crate::engine::ports::{Boxed, Journal, Launchers, Report};
+use crate::engine::ports::{Boxed, Journal, Launchers, Report, Source};
 use crate::fleet::ids::WorkerName;
 use crate::fleet::input::{Sighting, WorkEffect};
 use crate::fleet::refusal::{Refusal, RefusalKind};
@@ -102,8 +99,8 @@ impl Launchers for Typed {
         })
     }
 
-    fn listed(&self, worker: &WorkerName) {
-        let _ = self.orders.send(Told::Listed(worker.clone()));
+    fn listed(&self, worker: &WorkerName, source: Source) {
+        let _ = self.orders.send(Told::Listed(worker.clone(), source));
     }
 
     fn trouble(&self) -> Option<String> {
@@ -117,8 +114,8 @@ enum Told {
     Order(WorkEffect),
     /// By a worker's own program, which waits for the answer.
     Report(Arc<Worker>, Report, Reply),
-    /// By a worker's own program: it has listed the fleet's tools.
-    Listed(WorkerName),
+    /// By a process of a worker: it has listed the fleet's tools.
+    Listed(WorkerName, Source),
 }
 
 /// Where the answer to a report goes.

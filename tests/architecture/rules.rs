@@ -57,6 +57,12 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
     ("src/pane/server", &["thread::Builder"], "a process of its own without a runtime; it joins its threads"),
     ("src/pane/embedded", &["task::spawn_blocking"], "looking through /proc blocks; it is awaited on the spot"),
     ("src/launch/ending", &["task::spawn_blocking"], "killing a tree blocks; it is awaited on the spot"),
+    ("src/launch/session", &["task::spawn_blocking"], "what is made durable blocks; it is awaited on the spot"),
+    (
+        "src/launch/lines",
+        &["task::JoinSet", "JoinSet::new"],
+        "its one task, run by the daemon, owns the keeper of each session",
+    ),
     (
         "src/launch/typed",
         &["task::JoinSet", "JoinSet::new", "task::spawn_blocking"],

@@ -31,6 +31,7 @@ mod fleet_seat;
 mod fleet_sessions;
 mod fleet_stage;
 mod kill;
+mod lines;
 mod live;
 mod mcp;
 mod mcp_hostile;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use fleetd::launch::pane_exec::{Args, LOST, MAX_OUTPUT, RAN, UNCLAIMED};
+use fleetd::launch::pane_exec::{Args, LOST, MAX_OUTPUT, Mode, RAN, UNCLAIMED};
 use fleetd::launch::turn_dir::{Claim, Ended, ExitRecord, Started, TEXT_LIMIT, TurnDir};
 use fleetd::process::{ProcessId, marked_with};
 use rustix::process::Signal;
@@ -34,7 +34,7 @@ impl Turn {
 
     fn args(&self, argv: &[&str]) -> Args {
         let argv = argv.iter().map(OsString::from).collect();
-        Args { dir: self.dir.path().into(), cwd: None, timeout: None, max_output: MAX_OUTPUT, terminal: false, argv }
+        Args { dir: self.dir.path().into(), cwd: None, timeout: None, max_output: MAX_OUTPUT, mode: Mode::Turn, argv }
     }
 
     fn start(&self, args: &Args) -> Child {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use fleetd::launch::pane_exec::{Args, LOST, MAX_OUTPUT, RAN};
+use fleetd::launch::pane_exec::{Args, LOST, MAX_OUTPUT, Mode, RAN};
 use fleetd::launch::turn_dir::{Claim, Ended, Started, TurnDir};
 use fleetd::process::{ProcessId, marked_with};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -41,7 +41,7 @@ impl Pane {
             cwd: None,
             timeout: None,
             max_output: MAX_OUTPUT,
-            terminal: true,
+            mode: Mode::Terminal,
             argv: argv.iter().map(Into::into).collect(),
         };
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_fleetd"));

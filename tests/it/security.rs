@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use crate::support::House;
 
 fn root() -> &'static Path {
@@ -57,4 +59,25 @@ fn read(folder: &Path, into: &mut String) {
             false => {}
         }
     }
+}
+
+#[test]
+fn a_command_gets_the_address_and_the_key_of_its_endpoint_by_its_environment_and_names_none_itself() {
+    let house = House::new(&[]).env("LLM_KEY", "s3cret");
+    let endpoint = "[endpoints.local]\nurl = \"http://127.0.0.1:9/v1\"\nkey_env = \"LLM_KEY\"\n";
+    std::fs::write(house.path().join("fleetd.toml"), endpoint).unwrap();
+    house.write(
+        "team.lua",
+        "fleet.profile('p', { launcher = 'exec', command = { 'sh', '-c', 'echo $BASE $KEY' }, endpoint = 'local',\n\
+           env = { BASE = '@{fleet.endpoint.url}', KEY = '@{fleet.endpoint.key}' } })\n\
+         fleet.profile('q', { launcher = 'exec', command = { 'true' }, env = { BASE = 'http://evil.example' } })\n\
+         fleet.role('w', { profiles = { 'p' } })\n\
+         fleet.role('x', { profiles = { 'q' } })",
+    );
+    let daemon = house.start();
+    let (_, said) = daemon.post("/message", &json!({ "role": "w", "prompt": "x" }));
+    assert_eq!(said["text"], "http://127.0.0.1:9/v1 s3cret\n", "{said}");
+    let (_, said) = daemon.post("/message", &json!({ "role": "x", "prompt": "x" }));
+    assert_eq!(said["outcome"], "failed", "{said}");
+    assert!(said["why"].as_str().unwrap().contains("env.BASE names the host evil.example"), "{said}");
 }

@@ -4,7 +4,7 @@
 //! The agent is `test-agent` (tests/herdr), the pane host one in this process, with faults on order.
 
 mod host;
-mod house;
+pub mod house;
 mod nudges;
 mod pauses;
 mod restarts;

@@ -24,7 +24,11 @@ pub(in crate::charter) const PROFILE: &[Field] = &[
     ),
     field("options", "table?", "What else its launcher lets one choose; see there."),
     field("cwd", "string?", "Working directory; the daemon's own if absent."),
-    field("env", "table<string, string>?", "Variables that are added to the worker's small environment."),
+    field(
+        "env",
+        "table<string, string>?",
+        "Variables that are added to the worker's small environment. `@{fleet.endpoint.url}` and `@{fleet.endpoint.key}` stand for the address and the key of the profile's `endpoint`; no other address may stand here.",
+    ),
     field("timeout", "string|number|nil", "From the start of the process to its exit, such as `\"30s\"`."),
     field("idle_ttl", "string|number|nil", "How long an idle worker that started by itself stays."),
     field(
@@ -79,6 +83,11 @@ pub(in crate::charter) const TYPING: &[Field] = &[
         "dialog",
         "string[]?",
         "What stands near the composer while the agent asks for a key; `\"1. Yes\"` if absent.",
+    ),
+    field(
+        "near",
+        "integer?",
+        "How many rows above the composer may show that it works or asks; 6 if absent. What stands there and is the end of its reply must not be taken for it.",
     ),
     field(
         "pasted",

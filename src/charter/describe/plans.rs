@@ -23,6 +23,7 @@ pub(in crate::charter) const LAUNCHER: &[Field] = &[
 pub(in crate::charter) const SPEC: &[Field] = &[
     field("profile", "string", "The profile's name."),
     field("command", "string[]?", "Program and arguments, as the profile has them."),
+    field("env", "table<string, string>?", "Variables, as the profile has them; absent if it has none."),
     field("model", "string?", "The model, as the profile has it."),
     field(
         "endpoint",
@@ -35,6 +36,7 @@ pub(in crate::charter) const SPEC: &[Field] = &[
     field("role", "string", "The marker of its role's name."),
     field("cwd", "string", "The marker of the directory in which it works, as a real path."),
     field("home", "string", "The marker of its private folder, which nobody else can read."),
+    field("user_home", "string", "The marker of the home directory of whoever runs fleetd, as the worker has it."),
     field("id", "string", "The marker of a fresh UUID, the same for the whole session."),
     field("url", "string", "The marker of fleetd's address, such as `http://127.0.0.1:7717`."),
     field("fleetd", "string", "The marker of the path of fleetd's program."),
@@ -131,7 +133,7 @@ pub(in crate::charter) const SIGN: &[Field] = &[
     field(
         "usage",
         "table<string, string>?",
-        "The paths of `input`, `output`, `cache_read`, `cache_write` (tokens) and `cost` (US dollars).",
+        "The paths of `input`, `output`, `cache_read`, `cache_write` (tokens), `cost` (US dollars) and `cost_so_far` (of the whole session, where only that is told).",
     ),
     field("answer", "table?", "What the report is answered, where it waits for an answer."),
 ];

@@ -119,7 +119,7 @@ fn fleetds_own_launchers_name_an_address_by_its_marker_and_only_with_an_endpoint
         world.registry.borrow().launchers.iter().filter(|one| wanted(one)).map(|one| one.name.clone()).collect()
     };
     assert!(names(|one| !one.shipped || one.about.is_none()).is_empty());
-    let with_model = names(|one| one.takes.iter().any(|field| field == "endpoint"));
+    let with_model = names(|one| one.takes.iter().any(|field| field == "model"));
     assert!(with_model.len() >= 2, "{with_model:?}");
     for name in with_model {
         let of = |more: &str| plan(&format!("fleet.profile('p', {{ launcher = '{name}', model = 'm'{more} }})"));
@@ -131,5 +131,35 @@ fn fleetds_own_launchers_name_an_address_by_its_marker_and_only_with_an_endpoint
         assert!(with.shows_ends() && with.has_session() && with.guard.is_some(), "{name}");
         let key = serde_json::to_string(&(&with.argv, &with.files)).expect("JSON");
         assert!(!key.contains("endpoint.key"), "{name} puts the key where others see it");
+    }
+}
+
+#[test]
+fn the_guard_of_a_worker_knows_every_name_that_takes_a_leader_off_its_subscription() {
+    let leaders: Value = serde_json::from_str(include_str!("../../../lua/leaders.json")).expect("it is JSON");
+    for leader in leaders.as_array().expect("a list") {
+        let (name, settings) = (leader["leader"].as_str().expect("a name"), &leader["settings"]);
+        let of = |more: &str| plan(&format!("fleet.profile('p', {{ launcher = '{name}'{more} }})")).guard.clone();
+        let guard = of("").expect("it has a guard");
+        let keys = |table: &Value| table.as_object().expect("a table").keys().cloned().collect::<Vec<_>>();
+        let variables = [keys(&leader["variables"]), keys(&leader["switches"])].concat();
+        let begins = keys(&leader["switches_that_begin_with"]).into_iter().map(|begin| format!("{begin}*"));
+        let table = settings["variables_in"].as_str().expect("a name");
+        let proxies = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].map(str::to_owned);
+        let proxies = proxies.iter().flat_map(|name| [name.clone(), name.to_lowercase()]);
+        let variables = variables.into_iter().chain(begins).chain(proxies).map(|name| format!("{table}.{name}"));
+        for name in keys(&settings["keys"]).into_iter().chain(variables) {
+            assert!(guard.names.contains(&name), "{name}: {:?}", guard.names);
+        }
+        // Without an endpoint it reads the user's own settings; with one, those in its private folder alone.
+        let own = settings["files"].as_array().expect("a list").iter().find(|file| file["home"].is_string());
+        let own = own.expect("the user has settings");
+        let at_home = format!("@{{fleet.user_home}}/{}", own["home"].as_str().expect("a path"));
+        assert!(guard.files.contains(&at_home), "{:?}", guard.files);
+        let moved = of(&format!(", env = {{ {} = '/there' }}", settings["config_dir"].as_str().expect("a name")));
+        let there = format!("/there/{}", own["config"].as_str().expect("a path"));
+        assert!(moved.expect("it has a guard").files.contains(&there));
+        let with = of(", endpoint = 'e'").expect("it has a guard");
+        assert!(with.files.iter().all(|file| !file.contains("user_home")), "{:?}", with.files);
     }
 }

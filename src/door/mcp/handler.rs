@@ -16,6 +16,7 @@ use super::super::conn::Identity;
 use super::calls::{self, origin::Request};
 use super::tools::{self, Entry};
 use super::{Mcp, prompts};
+use crate::engine::ports::Source;
 use crate::fleet::caller::Caller;
 
 /// What a client's model is told of the server; clients cut it after 2,000 characters.
@@ -53,8 +54,8 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let identity = identity_of(&cx)?;
-        if let Caller::Worker { name, via_child: false } = &identity.caller {
-            self.door.engine.listed(name);
+        if let Caller::Worker { name, via_child } = &identity.caller {
+            self.door.engine.listed(name, Source { process: identity.process, via_child: *via_child });
         }
         let fleet = self.door.engine.fleet();
         let free = fleet.seat().is_none();

@@ -265,7 +265,8 @@ fn mail_is_written_as_its_schema_says() {
 #[test]
 fn the_team_and_the_charter_are_written_as_their_schemas_say() {
     let worker = json!({
-        "name": "w-1", "role": "w", "profile": "p", "launcher": "exec", "state": "busy", "elastic": true, "turns": 0, "age_ms": 7
+        "name": "w-1", "role": "w", "profile": "p", "launcher": "exec", "has_screen": false, "state": "busy", "elastic": true,
+        "turns": 0, "age_ms": 7
     });
     let blocked = json!({"state": "blocked", "why": "a dialog", "turn": "t17", "process": {"pid": 17, "start": 99}});
     written_as::<WorkerView>(worker.clone(), with(worker.clone(), blocked));

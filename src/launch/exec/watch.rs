@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::ending;
 use super::super::env::Provenance;
 use super::super::fill::Fill;
-use super::super::pane_exec::{Args, MAX_OUTPUT};
+use super::super::pane_exec::{Args, MAX_OUTPUT, Mode};
 use super::super::plan::Prepared;
 use super::super::policy::variable;
 use super::super::turn_dir::{Ended, ExitRecord, Started, TurnDir, TurnDirError};
@@ -178,7 +178,7 @@ impl Watch {
             cwd: plan.cwd,
             timeout: plan.timeout,
             max_output: MAX_OUTPUT,
-            terminal: false,
+            mode: Mode::Turn,
             argv: plan.argv,
         };
         // A file of its own and not the daemon's stderr, which would stay open as long as the worker runs.

@@ -21,18 +21,30 @@ pub struct Args {
     pub timeout: Option<Duration>,
     /// How much of stdout, and of stderr, is kept.
     pub max_output: u64,
-    /// Whether the program gets the terminal that pane-exec has, for a session: it is then no turn's, its prompt is
-    /// typed, and its output is what the terminal shows.
-    pub terminal: bool,
+    /// What the program reads and writes.
+    pub mode: Mode,
     /// The program and its arguments.
     pub argv: Vec<OsString>,
+}
+
+/// What a program reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It is one turn: it reads the prompt, and what it writes is kept up to a limit.
+    Turn,
+    /// It is a session in a pane and has the terminal of pane-exec.
+    Terminal,
+    /// It is a session that reads lines from a FIFO and writes lines to a file.
+    Lines,
 }
 
 /// A command line of pane-exec that cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArgsError {
     /// A word that is no option.
-    #[error("unknown option {0} (known: --dir --cwd --timeout-ms --max-output --terminal, then -- and the program)")]
+    #[error(
+        "unknown option {0} (known: --dir --cwd --timeout-ms --max-output --terminal --lines, then -- and the program)"
+    )]
     Unknown(String),
     /// An option whose value is missing or no number.
     #[error("option {0} lacks a value of its kind")]
@@ -55,8 +67,10 @@ impl Args {
         if let Some(timeout) = self.timeout {
             words.extend(["--timeout-ms".into(), timeout.as_millis().to_string().into()]);
         }
-        if self.terminal {
-            words.push("--terminal".into());
+        match self.mode {
+            Mode::Turn => {}
+            Mode::Terminal => words.push("--terminal".into()),
+            Mode::Lines => words.push("--lines".into()),
         }
         words.extend(["--max-output".into(), self.max_output.to_string().into(), "--".into()]);
         words.extend(self.argv.iter().cloned());
@@ -70,7 +84,7 @@ impl Args {
     /// Fails on a word that [`Args::to_words`] does not write, and when the directory or the program is missing.
     pub fn from_words(words: impl IntoIterator<Item = OsString>) -> Result<Self, ArgsError> {
         let mut words = words.into_iter();
-        let (mut dir, mut cwd, mut timeout, mut max_output, mut terminal) = (None, None, None, MAX_OUTPUT, false);
+        let (mut dir, mut cwd, mut timeout, mut max_output, mut mode) = (None, None, None, MAX_OUTPUT, Mode::Turn);
         loop {
             let word = words.next().ok_or(ArgsError::NoProgram)?;
             match word.to_str() {
@@ -78,7 +92,8 @@ impl Args {
                 Some("--cwd") => cwd = Some(words.next().ok_or(ArgsError::Value("--cwd"))?.into()),
                 Some("--timeout-ms") => timeout = Some(Duration::from_millis(number(words.next(), "--timeout-ms")?)),
                 Some("--max-output") => max_output = number(words.next(), "--max-output")?,
-                Some("--terminal") => terminal = true,
+                Some("--terminal") => mode = Mode::Terminal,
+                Some("--lines") => mode = Mode::Lines,
                 Some("--") => break,
                 _ => return Err(ArgsError::Unknown(word.to_string_lossy().into_owned())),
             }
@@ -87,7 +102,7 @@ impl Args {
         if argv.is_empty() {
             return Err(ArgsError::NoProgram);
         }
-        Ok(Self { dir: dir.ok_or(ArgsError::NoDir)?, cwd, timeout, max_output, terminal, argv })
+        Ok(Self { dir: dir.ok_or(ArgsError::NoDir)?, cwd, timeout, max_output, mode, argv })
     }
 }
 
@@ -106,12 +121,14 @@ mod tests {
             cwd: Some("/a/--cwd".into()),
             timeout: Some(Duration::from_millis(1500)),
             max_output: 7,
-            terminal: true,
+            mode: Mode::Terminal,
             argv: vec!["sh".into(), "--dir".into(), "--".into()],
         };
         assert_eq!(Args::from_words(args.to_words()), Ok(args.clone()));
-        let bare = Args { cwd: None, timeout: None, terminal: false, ..args };
-        assert_eq!(Args::from_words(bare.to_words()), Ok(bare));
+        for mode in [Mode::Turn, Mode::Lines] {
+            let bare = Args { cwd: None, timeout: None, mode, ..args.clone() };
+            assert_eq!(Args::from_words(bare.to_words()), Ok(bare));
+        }
     }
 
     #[test]

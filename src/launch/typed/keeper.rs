@@ -13,15 +13,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::ended::gone;
 use super::super::ending;
-use super::files::{Facts, SessionDir, Standing, said};
+use super::super::fill::Fill;
+use super::super::session::dir::{Facts, SessionDir, Standing, said};
+use super::super::session::place::Site;
+use super::super::session::tree::Tree;
 use super::look::Look;
 use super::sessions::{Placed, dir_of};
 use super::work::Doing;
 use super::{Desk, Reply};
 use crate::engine::panes::{Pane, PaneError, Screen};
-use crate::engine::ports::Report;
+use crate::engine::ports::{Report, Source};
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
+use crate::fleet::plan::Plan;
 use crate::fleet::turn::Turn;
 use crate::fleet::typing::Typing;
 use crate::fleet::worker::{Worker, WorkerState};
@@ -44,7 +48,7 @@ pub(super) enum Order {
     Replied(TurnId),
     Forget(TurnId),
     Report(Report, Reply),
-    Listed,
+    Listed(Source),
 }
 
 /// How a keeper is told things, and tells where its session is.
@@ -107,6 +111,45 @@ impl Keeper {
         }
     }
 
+    /// Returns the launch plan; a worker of an older version has none.
+    pub(super) fn plan(&self) -> Option<&Plan> {
+        self.worker.profile.plan.as_deref()
+    }
+
+    /// Returns where the session is made.
+    pub(super) fn site(&self) -> Site<'_> {
+        let options = &self.desk.options;
+        Site {
+            worker: &self.worker,
+            dir: &self.dir,
+            policy: &options.policy,
+            url: &options.url,
+            program: &options.program,
+        }
+    }
+
+    /// Takes up what an earlier daemon wrote down of the session.
+    pub(super) fn recall(&mut self) {
+        let mut facts = std::mem::take(&mut self.facts);
+        self.site().recall(&mut facts);
+        self.facts = facts;
+    }
+
+    /// Returns what the markers of its plan stand for.
+    pub(super) fn fill(&self) -> Fill {
+        let at = match &self.doing {
+            Doing::Working(working) => Some((working.turn, working.text.as_str())),
+            _ => None,
+        };
+        self.site().fill(&self.facts, at)
+    }
+
+    /// Returns its worktree, which there may be.
+    pub(super) fn tree(&self) -> Tree<'_> {
+        let policy = &self.desk.options.policy;
+        Tree { worker: &self.worker, dir: &self.dir, policy, stop: &self.stop }
+    }
+
     pub(super) fn typing(&self) -> Typing {
         self.worker.profile.typing()
     }
@@ -157,7 +200,7 @@ impl Keeper {
         if self.is_broken {
             return self.give_back("the worker is being stopped").await;
         }
-        if let Some(why) = self.astray()
+        if let Some(why) = self.site().astray(&self.facts)
             && (matches!(self.doing, Doing::Idle) || self.is_before_paste())
         {
             self.give_back(&why).await;
@@ -265,7 +308,7 @@ impl Keeper {
             tracing::info!(worker = %self.worker.name, %error, "the pane of a session that ended was not closed");
         }
         // The files go last: as long as they are there, a daemon that comes back does all of this again.
-        let kept = self.put_tree_away().await;
+        let kept = self.tree().put_away().await;
         if let Err(error) = self.dir.on_disk(SessionDir::remove).await {
             tracing::warn!(worker = %self.worker.name, %error, "the files of a session that ended stay");
         }

@@ -6,8 +6,6 @@
 use crate::engine::panes::Screen;
 use crate::fleet::typing::Typing;
 
-/// How many rows above the composer still belong to its neighbourhood.
-const NEAR: usize = 6;
 /// How many rows from the end are looked at when there is no composer.
 const END: usize = 16;
 /// What frames a composer: not a letter of it.
@@ -33,22 +31,23 @@ impl Look {
     pub(super) fn of(screen: &Screen, typing: &Typing) -> Look {
         let lines = &screen.lines;
         let found = composer(lines, typing);
-        let (row, until) = match &found {
-            Some((row, _)) => (*row, lines.len()),
-            None => (lines.len(), lines.len()),
+        // What somebody writes into the composer is about nothing but the message.
+        let (row, above, below) = match &found {
+            Some(found) => (found.rows.start, found.rows.start.saturating_sub(typing.near), found.rows.end),
+            None => (lines.len(), last_rows(lines), lines.len()),
         };
-        let from = if found.is_some() { row.saturating_sub(NEAR) } else { last_rows(lines) };
-        let near = &lines[from..until];
+        let near = || lines[above..row].iter().chain(&lines[below..]);
         let shows = |words: &[String]| {
-            near.iter()
+            near()
                 .find(|line| words.iter().any(|word| line.contains(word.as_str())))
                 .map(|line| plain(line).trim().to_owned())
         };
-        let composer =
-            found.map(|(_, text)| match typing.placeholder.iter().any(|word| text.starts_with(word.as_str())) {
+        let composer = found.map(|Composer { text, .. }| {
+            match typing.placeholder.iter().any(|word| text.starts_with(word.as_str())) {
                 true => String::new(),
                 false => text,
-            });
+            }
+        });
         Look { composer, row, busy: shows(&typing.busy).is_some(), dialog: shows(&typing.dialog) }
     }
 
@@ -81,8 +80,16 @@ pub(super) fn tail_of(text: &str) -> String {
     dense[dense.len().saturating_sub(24)..].iter().collect()
 }
 
+/// Where people write.
+struct Composer {
+    /// Its rows, frame excluded.
+    rows: std::ops::Range<usize>,
+    /// What stands in it.
+    text: String,
+}
+
 /// Returns the last composer with what stands in it.
-fn composer(lines: &[String], typing: &Typing) -> Option<(usize, String)> {
+fn composer(lines: &[String], typing: &Typing) -> Option<Composer> {
     let first_of = |line: &str| {
         let inner = plain(line);
         let inner = inner.trim_start();
@@ -94,6 +101,7 @@ fn composer(lines: &[String], typing: &Typing) -> Option<(usize, String)> {
     };
     let (row, mut text) = lines.iter().enumerate().rev().find_map(|(row, line)| Some((row, first_of(line)?)))?;
     let framed = lines[row].trim_start().starts_with(FRAME);
+    let mut end = row + 1;
     for line in &lines[row + 1..] {
         let inner = plain(line);
         let inner = inner.trim();
@@ -102,12 +110,13 @@ fn composer(lines: &[String], typing: &Typing) -> Option<(usize, String)> {
         if is_border || !goes_on {
             break;
         }
+        end += 1;
         if !inner.is_empty() {
             text.push('\n');
             text.push_str(inner);
         }
     }
-    Some((row, text.trim().to_owned()))
+    Some(Composer { rows: row..end, text: text.trim().to_owned() })
 }
 
 /// Returns a line without the frame at its ends.
@@ -174,6 +183,19 @@ mod tests {
         let prose: Vec<&str> =
             ["press 1. Yes or esc to interrupt"].into_iter().chain(["x"; 20]).chain(["> "]).collect();
         assert!(look(&prose).is_idle(), "what the agent wrote about it is prose");
+    }
+
+    #[test]
+    fn words_of_a_message_or_of_a_reply_are_no_dialog_and_no_work() {
+        let written = look(&["> press 1. Yes, or esc to interrupt", "  and then 1. Yes again"]);
+        assert!(!written.busy && written.dialog.is_none(), "{written:?}");
+        let typing = Typing { near: 0, ..Typing::default() };
+        let below_only = |lines: &[&str]| {
+            let screen = Screen { lines: lines.iter().map(|line| line.to_string()).collect(), columns: None };
+            Look::of(&screen, &typing)
+        };
+        assert!(below_only(&["you may press 1. Yes or esc to interrupt", "> "]).is_idle(), "the end of a reply");
+        assert!(below_only(&["> ", "  esc to interrupt"]).busy);
     }
 
     #[test]

@@ -1,59 +1,40 @@
 //! What a session's own program reports by its hooks: that it took a text, that a turn is over, that it asks somebody.
 //!
-//! Who reports was found out at the door; here the secret of the session is asked for too, and the plan's signs say what
-//! a report means. What follows for a turn is in `settle`.
+//! Whether a report is heard at all is in `session/hear.rs`, what follows for a turn in `settle`.
 
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::super::guard;
+use super::super::session::hear;
 use super::keeper::Keeper;
 use super::settle::Told;
 use super::text::{Same, compare};
 use super::work::Doing;
 use crate::engine::ports::Report;
 use crate::fleet::input::Sighting;
-use crate::fleet::refusal::{Refusal, RefusalKind};
+use crate::fleet::refusal::Refusal;
 use crate::fleet::signs::{self, Meaning};
 
 impl Keeper {
     /// Hears a report and returns what the program is told.
     pub(super) async fn hear(&mut self, report: Report) -> Result<Option<Value>, Refusal> {
         self.recall();
-        let worker = &self.worker;
-        let Some(plan) = worker.profile.plan.clone().filter(|plan| !plan.signs.is_empty()) else {
-            let launcher = &worker.profile.launcher;
-            let message =
-                format!("worker {} was started by the launcher '{launcher}', which takes no hooks", worker.name);
-            return Err(Refusal::new(RefusalKind::Conflict, message).hint("report nothing"));
-        };
-        if self.facts.token.is_empty() || report.token.as_deref() != Some(&self.facts.token) {
-            let message = format!("the report does not carry the secret with which {} was started", worker.name);
-            return Err(Refusal::new(RefusalKind::NotAllowed, message).hint("it is in the variable FLEET_TOKEN"));
-        }
-        let path = plan.transcript.as_ref().and_then(|one| signs::at(&report.payload, &one.path)?.as_str());
-        if let Some(path) = path.filter(|path| self.facts.transcript.as_deref() != Some(path.as_ref())) {
-            self.facts.transcript = Some(path.into());
-            let facts = self.facts.clone();
-            if let Err(error) = self.dir.on_disk(move |dir| dir.write_facts(&facts)).await {
-                tracing::warn!(worker = %self.worker.name, %error, "what is known of a session cannot be written down");
-            }
-        }
+        let worker = self.worker.clone();
+        let plan = hear::admitted(&worker, &self.facts, &report)?;
         let Some(read) = signs::read(&plan.signs, &report.payload) else { return Ok(None) };
-        tracing::debug!(worker = %self.worker.name, meaning = read.sign.is.word(), "reported");
-        if report.via_child && !matches!(read.sign.is, Meaning::Context | Meaning::Settings | Meaning::Nothing) {
-            // What the agent starts could say anything in its name.
-            let message = format!(
-                "only the agent of {} itself can report that, and no process that it started",
-                self.worker.name
-            );
-            return Err(Refusal::new(RefusalKind::NotAllowed, message));
+        tracing::debug!(worker = %worker.name, meaning = read.sign.is.word(), "reported");
+        let is_program = self.dir.is_program(report.source);
+        if !is_program && !matches!(read.sign.is, Meaning::Context | Meaning::Settings | Meaning::Nothing) {
+            return Err(hear::of_child(&worker));
+        }
+        if is_program {
+            hear::keep_transcript(&worker, plan, &mut self.facts, &self.dir, &report.payload).await;
         }
         match read.sign.is {
-            Meaning::Taken => self.heard_taken(read.text.as_deref().unwrap_or_default()),
-            end if end.is_end() => self.heard_end(Told::new(end, read.text, read.why)),
-            // It prompts itself when that has ended, and reports again.
-            Meaning::GoesOn => self.heard_no_end(),
+            Meaning::Taken => self.heard_taken(read.text.as_deref().unwrap_or_default(), read.id),
+            end if end.is_end() => self.heard_end(Told::new(end, read.text, read.why).of(read.id)),
+            Meaning::GoesOn => self.heard_goes_on(read.id.as_deref()),
+            Meaning::Nothing if is_program => self.heard_itself(read.id),
             Meaning::Blocked => {
                 let why = read.why.map_or_else(|| "it asks a person".into(), |why| format!("it asks a person: {why}"));
                 self.bar(Some(Sighting::Blocked { worker: self.worker.name.clone(), why })).await;
@@ -61,12 +42,11 @@ impl Keeper {
             Meaning::Settings => self.look_at_settings().await,
             _ => {}
         }
-        let Some(answer) = &read.sign.answer else { return Ok(None) };
-        let filled = self.fill().json(answer);
-        filled.map(Some).map_err(|error| Refusal::new(RefusalKind::Conflict, format!("its launcher's answer: {error}")))
+        hear::answer(read.sign, &self.fill())
     }
 
-    fn heard_taken(&mut self, text: &str) {
+    /// The program took a text: that of the turn, or a person's.
+    fn heard_taken(&mut self, text: &str, prompt: Option<String>) {
         let Doing::Submitting(submitting) = &mut self.doing else { return };
         match compare(&submitting.text, submitting.turn.id, text) {
             Same::Whole => submitting.proof = true,
@@ -76,25 +56,34 @@ impl Keeper {
             }
             Same::Part => submitting.is_cut = true,
             // A person's own words.
-            Same::Other => {}
+            Same::Other => return,
         }
+        submitting.ends.own(prompt);
     }
 
     fn heard_end(&mut self, told: Told) {
         match &mut self.doing {
-            Doing::Working(working) => working.told = Some(told),
+            Doing::Working(working) => working.ends.take(told),
             // Faster than the screen was looked at.
-            Doing::Submitting(submitting) if submitting.proof => submitting.told = Some(told),
+            Doing::Submitting(submitting) if submitting.proof => submitting.ends.take(told),
             Doing::Stopping(stopping) => stopping.ended(),
             _ => {}
         }
     }
 
-    fn heard_no_end(&mut self) {
+    /// Something that the turn began still runs: the program goes on by itself when that has ended.
+    fn heard_goes_on(&mut self, prompt: Option<&str>) {
         match &mut self.doing {
-            Doing::Working(working) => working.told = None,
-            Doing::Submitting(submitting) => submitting.told = None,
+            Doing::Working(working) => working.ends.goes_on(prompt),
+            Doing::Submitting(submitting) if submitting.proof => submitting.ends.goes_on(prompt),
             _ => {}
+        }
+    }
+
+    /// The program said something to itself: while the turn goes on, that is a part of it.
+    fn heard_itself(&mut self, prompt: Option<String>) {
+        if let Doing::Working(working) = &mut self.doing {
+            working.ends.own_more(prompt);
         }
     }
 
@@ -102,13 +91,8 @@ impl Keeper {
     /// stopped.
     pub(super) async fn look_at_settings(&mut self) {
         self.settings_seen = Some(Instant::now());
-        let Some(guard) = self.plan().and_then(|plan| plan.guard.clone()) else { return };
-        let (fill, facts) = (self.fill(), self.facts.clone());
-        let moved = self.dir.on_disk(move |_| {
-            let now = guard::look(&guard, &fill, &facts.cwd);
-            facts.found.moved(&now).map(str::to_owned)
-        });
-        if let Some(name) = moved.await
+        let Some(plan) = self.plan() else { return };
+        if let Some(name) = hear::moved(plan, self.fill(), &self.facts, &self.dir).await
             && !self.is_broken
         {
             self.is_broken = true;

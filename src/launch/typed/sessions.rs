@@ -12,8 +12,10 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::super::memory;
+use super::super::session::dir::SessionDir;
+use super::super::session::{sweep, tree};
 use super::keeper::{Keeper, Order, Told};
-use super::{Desk, files, nudge, sweep, tree};
+use super::{Desk, nudge};
 use crate::engine::panes::PaneSeen;
 use crate::fleet::ids::{TurnId, WorkerName};
 use crate::fleet::input::{Sighting, WorkEffect};
@@ -79,16 +81,16 @@ impl Sessions {
                 () = &mut sweep, if !is_swept => {
                     is_swept = true;
                     // First the trees, then who is kept: a keeper is there before its tree.
-                    let trees = tree::all(&self.desk);
+                    let trees = tree::all(&self.desk.options.sessions);
                     let kept = self.kept.iter().map(|(name, kept)| dir_name(name, kept.session)).collect();
-                    self.chores.spawn(sweep::leftovers(self.desk.clone(), kept, trees));
+                    self.chores.spawn(sweep::leftovers(self.desk.options.sessions.clone(), false, kept, trees));
                 }
                 told = told.recv() => match told {
                     Some(super::Told::Order(order)) => self.carry_out(order).await,
                     Some(super::Told::Report(worker, report, reply)) => self.give(&worker, Order::Report(report, reply)),
-                    Some(super::Told::Listed(worker)) => {
+                    Some(super::Told::Listed(worker, source)) => {
                         if let Some(kept) = self.kept.get(&worker) {
-                            let _ = kept.orders.send(Order::Listed);
+                            let _ = kept.orders.send(Order::Listed(source));
                         }
                     }
                     None => return,
@@ -200,8 +202,8 @@ impl Sessions {
 }
 
 /// Returns the directory of a session.
-pub(super) fn dir_of(desk: &Desk, worker: &Worker) -> files::SessionDir {
-    files::SessionDir::new(desk.options.sessions.join(dir_name(&worker.name, worker.session)))
+pub(super) fn dir_of(desk: &Desk, worker: &Worker) -> SessionDir {
+    SessionDir::new(desk.options.sessions.join(dir_name(&worker.name, worker.session)))
 }
 
 fn dir_name(name: &WorkerName, session: u64) -> String {

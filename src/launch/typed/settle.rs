@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::super::session::why_of;
 use super::keeper::Keeper;
 use super::look::{Look, tail_of};
 use super::text::mark;
@@ -33,12 +34,22 @@ pub(super) struct Told {
     meaning: Meaning,
     text: Option<String>,
     why: Option<String>,
+    /// The name of the prompt whose end it is, if programs name them.
+    prompt: Option<String>,
     at: Instant,
 }
 
 impl Told {
     pub(super) fn new(meaning: Meaning, text: Option<String>, why: Option<String>) -> Told {
-        Told { meaning, text, why, at: Instant::now() }
+        Told { meaning, text, why, prompt: None, at: Instant::now() }
+    }
+
+    pub(super) fn of(self, prompt: Option<String>) -> Told {
+        Told { prompt, ..self }
+    }
+
+    pub(super) fn prompt(&self) -> Option<&str> {
+        self.prompt.as_deref()
     }
 }
 
@@ -50,32 +61,41 @@ impl Keeper {
         if working.last.as_ref() != Some(screen) {
             (working.last, working.since) = (Some(screen.clone()), Instant::now());
         }
-        let (turn, rested, told) = (working.turn, working.since.elapsed(), working.told.clone());
+        let (turn, rested, ends) = (working.turn, working.since.elapsed(), working.ends.clone());
         let at_rest = !look.busy && look.dialog.is_none() && look.composer.is_some();
-        match told {
+        match ends.told().cloned() {
             Some(told) => {
                 let record = self.record(turn).await;
                 let waited = told.at.elapsed();
                 let writes = self.plan().is_some_and(|plan| plan.transcript.is_some());
-                let is_written = !writes || record.as_ref().is_some_and(|record| record.complete) || waited >= WRITTEN;
-                if !is_written || !(at_rest || waited >= BUSY) {
-                    return self.soon(SOON);
+                let is_complete = record.as_ref().is_some_and(|record| record.complete);
+                let is_over = match at_rest {
+                    true => !writes || is_complete || waited >= WRITTEN,
+                    // Its own hooks may have sent it on, and then it tells another end. By time alone only where
+                    // nothing shows that all is written.
+                    false => waited >= BUSY && (!writes || is_complete),
+                };
+                if !is_over {
+                    return self.soon(if waited < BUSY { SOON } else { AT_WORK });
                 }
+                // What it works at now is not this turn: it bars the next text, and nobody interrupts it.
                 let finish = self.finish_of(told, record, at_rest);
-                self.end_turn(turn, finish, at_rest).await;
+                self.end_turn(turn, finish).await;
             }
             None if !at_rest => {
                 self.bar_by_dialog(look).await;
                 self.soon(AT_WORK);
             }
-            None if rested < quiet => self.soon((quiet - rested).min(AT_WORK)),
-            None => self.look_for_traces(turn, look, rested).await,
+            None if ends.is_awaited() => self.soon(AT_WORK),
+            None if ends.foreign().is_none() && rested < quiet => self.soon((quiet - rested).min(AT_WORK)),
+            None => self.look_for_traces(turn, look, rested, ends.foreign().cloned()).await,
         }
     }
 
     /// The screen is idle and no end was reported: the report was lost, or a person stopped the turn.
-    async fn look_for_traces(&mut self, turn: TurnId, look: &Look, rested: Duration) {
+    async fn look_for_traces(&mut self, turn: TurnId, look: &Look, rested: Duration, foreign: Option<Told>) {
         let typing = self.typing();
+        let quiet = typing.quiet.std();
         let Doing::Working(working) = &self.doing else { return };
         let tail = tail_of(&working.text);
         let record = self.record(turn).await.unwrap_or_default();
@@ -83,6 +103,11 @@ impl Keeper {
             Some(Meaning::Interrupted) => Told::new(Meaning::Interrupted, None, None),
             Some(end) => Told::new(end, record.text.clone(), None),
             None if record.complete => Told::new(Meaning::Replied, record.text.clone(), None),
+            // Words that came in between were answered together with the turn.
+            None if foreign.is_some() && rested >= quiet => {
+                let words = record.text.clone().or(foreign.and_then(|told| told.text));
+                Told::new(Meaning::Replied, words, None)
+            }
             None if look.holds(&tail, &typing) => {
                 // It gave the text back into its composer: it was stopped before its first word.
                 self.doing = Doing::Stopping(Stopping::new(Some(tail)));
@@ -92,12 +117,12 @@ impl Keeper {
             None if rested >= SILENT => {
                 let why = "its screen is idle, and it did not tell how the turn ended";
                 let finish = Finish::without_reply(Outcome::Unknown, why);
-                return self.end_turn(turn, finish, true).await;
+                return self.end_turn(turn, finish).await;
             }
             None => return self.soon(Duration::from_secs(1)),
         };
         let finish = Finish { proof: Some("transcript".into()), ..self.finish_of(told, Some(record), true) };
-        self.end_turn(turn, finish, true).await;
+        self.end_turn(turn, finish).await;
     }
 
     /// Returns what is written of a turn.
@@ -114,7 +139,7 @@ impl Keeper {
     }
 
     /// Returns the ending of a turn by what was told and what is written of it.
-    fn finish_of(&mut self, told: Told, record: Option<Record>, at_rest: bool) -> Finish {
+    pub(super) fn finish_of(&mut self, told: Told, record: Option<Record>, at_rest: bool) -> Finish {
         let record_text = record.as_ref().filter(|record| record.complete).map(|record| record.text.clone());
         let mut text = told.text.unwrap_or_default();
         // An agent that said nothing may report its words of the turn before.
@@ -144,23 +169,9 @@ impl Keeper {
         }
     }
 
-    async fn end_turn(&mut self, turn: TurnId, finish: Finish, idle: bool) {
-        self.doing = match idle {
-            true => Doing::Idle,
-            false => Doing::Stopping(Stopping::new(None)),
-        };
-        self.finished(turn, finish, idle).await;
+    async fn end_turn(&mut self, turn: TurnId, finish: Finish) {
+        self.doing = Doing::Idle;
+        self.finished(turn, finish, true).await;
         self.soon(Duration::ZERO);
-    }
-}
-
-/// Says why a turn failed: the class of the failure, and what the agent showed of it.
-fn why_of(class: Option<&str>, text: &str) -> String {
-    let shown: String = text.lines().next().unwrap_or_default().chars().take(300).collect();
-    match (class, shown.as_str()) {
-        (Some(class), "") => class.to_owned(),
-        (Some(class), shown) => format!("{class}: {shown}"),
-        (None, "") => "its agent failed and did not say why".to_owned(),
-        (None, shown) => shown.to_owned(),
     }
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::super::pane_exec::{Args, MAX_OUTPUT};
-use super::files::{SessionDir, Standing};
+use super::super::pane_exec::{Args, MAX_OUTPUT, Mode};
+use super::super::session::dir::{SessionDir, Standing, said};
+use super::super::session::tree::moved_in;
 use super::keeper::Keeper;
 use super::look::Look;
 use crate::engine::panes::{PaneError, PaneStart, Screen, Slot};
@@ -34,11 +35,13 @@ enum Obstacle {
 impl Keeper {
     /// Brings the session up, or finds it; returns its pane-exec once it is known, and nothing when it is over already.
     pub(super) async fn begin(&mut self, may_start: bool) -> Option<ProcessId> {
-        if let Err(why) = self.settle_in(may_start).await
-            && matches!(self.dir.on_disk(SessionDir::seal).await, Ok(true))
-        {
-            self.not_up(&why, None).await;
-            return None;
+        match self.tree().settle_in(may_start).await {
+            Ok(cwd) => self.worker = moved_in(&self.worker, cwd),
+            Err(why) if matches!(self.dir.on_disk(SessionDir::seal).await, Ok(true)) => {
+                self.not_up(&why, None).await;
+                return None;
+            }
+            Err(_) => {}
         }
         let until = Instant::now() + self.typing().ready_timeout.std();
         loop {
@@ -52,7 +55,7 @@ impl Keeper {
                     return Some(root);
                 }
                 Ok(Standing::Ended(_, record)) if self.worker.state == WorkerState::Starting && may_start => {
-                    let why = super::files::said(record.as_deref());
+                    let why = said(record.as_deref());
                     self.not_up(&why, None).await;
                     return None;
                 }
@@ -89,14 +92,15 @@ impl Keeper {
     /// Starts the session's pane-exec in a pane and waits until it has claimed the session.
     async fn start(&mut self) -> Result<(), Obstacle> {
         self.dir.on_disk(SessionDir::create).await.map_err(|error| Obstacle::Passing(error.to_string()))?;
-        let plan = self.prepare_place().await.map_err(Obstacle::Final)?;
+        let (plan, facts) = self.site().prepare().await.map_err(Obstacle::Final)?;
+        self.facts = facts;
         let cwd = self.facts.cwd.clone();
         let args = Args {
             dir: self.dir.path().into(),
             cwd: None,
             timeout: None,
             max_output: MAX_OUTPUT,
-            terminal: true,
+            mode: Mode::Terminal,
             argv: plan.argv,
         };
         let mut argv = vec![self.desk.options.program.clone().into_os_string(), "pane-exec".into()];
@@ -137,7 +141,7 @@ impl Keeper {
                     Ok(Standing::Ended(_, record)) => record,
                     _ => None,
                 };
-                break super::files::said(record.as_deref());
+                break said(record.as_deref());
             }
             let said = match self.screen().await {
                 Ok(screen) => {

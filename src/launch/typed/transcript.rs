@@ -4,7 +4,6 @@
 //! Which line means what, the plan says.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use serde_json::Value;
 use crate::fleet::envelope::Usage;
 use crate::fleet::plan::Transcript;
 use crate::fleet::signs::{self, Meaning};
+use crate::launch::read;
 
 /// How much of the end of a transcript is read.
 const END: u64 = 32 * 1024 * 1024;
@@ -34,19 +34,19 @@ pub(super) struct Record {
 
 /// Reads what is written of the turn whose text holds this mark; nothing if it is not there.
 pub(super) fn record(path: &Path, transcript: &Transcript, mark: &str) -> io::Result<Option<Record>> {
-    let mut file = File::open(path)?;
+    let mut file = read::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
     let mut bytes = Vec::new();
     file.take(END).read_to_end(&mut bytes)?;
-    let found = read(&String::from_utf8_lossy(&bytes), transcript, mark);
+    let found = turn_in(&String::from_utf8_lossy(&bytes), transcript, mark);
     // Of a file that is cut the first line names one that is not there.
     let may_miss = usize::from(length > END);
     Ok(found.map(|(record, missing)| Record { complete: record.complete && missing <= may_miss, ..record }))
 }
 
 /// Returns what is written of a turn, and how many lines are named and not there.
-fn read(text: &str, transcript: &Transcript, mark: &str) -> Option<(Record, usize)> {
+fn turn_in(text: &str, transcript: &Transcript, mark: &str) -> Option<(Record, usize)> {
     let (lines, missing) = in_order(text, transcript);
     let mut found: Option<Found> = None;
     for line in &lines {
@@ -80,7 +80,7 @@ fn read(text: &str, transcript: &Transcript, mark: &str) -> Option<(Record, usiz
         }
     }
     found.map(|found| {
-        let usage = sum(found.usage.values()).map(|usage| Usage { context: found.context, ..usage });
+        let usage = Usage::sum(found.usage.values()).map(|usage| Usage { context: found.context, ..usage });
         (Record { usage, ..found.record }, missing)
     })
 }
@@ -126,20 +126,6 @@ fn in_order(text: &str, transcript: &Transcript) -> (Vec<Value>, usize) {
     (order.into_iter().filter_map(|n| lines[n].take()).collect(), missing.len())
 }
 
-fn sum<'a>(all: impl Iterator<Item = &'a Usage>) -> Option<Usage> {
-    all.copied().reduce(|a, b| Usage {
-        input: a.input + b.input,
-        output: a.output + b.output,
-        cache_read: a.cache_read + b.cache_read,
-        cache_write: a.cache_write + b.cache_write,
-        context: None,
-        cost: match (a.cost, b.cost) {
-            (None, None) => None,
-            (a, b) => Some(a.unwrap_or_default() + b.unwrap_or_default()),
-        },
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -164,7 +150,7 @@ mod tests {
 
     fn of(lines: &[Value], mark: &str) -> Option<Record> {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        read(&text, &transcript(), mark).map(|(record, _)| record)
+        turn_in(&text, &transcript(), mark).map(|(record, _)| record)
     }
 
     #[test]
@@ -200,11 +186,22 @@ mod tests {
         // A session's first lines come in any order.
         let complete = |order: &[usize]| {
             let text: String = order.iter().map(|n| format!("{}\n", lines[*n])).collect();
-            let (record, missing) = read(&text, &transcript, "[turn t1]").expect("it is there");
+            let (record, missing) = turn_in(&text, &transcript, "[turn t1]").expect("it is there");
             record.complete && missing == 0
         };
         assert!(complete(&[0, 1, 2]) && complete(&[2, 1, 0]) && complete(&[1, 0, 2]));
         assert!(!complete(&[0, 2]));
+    }
+
+    #[test]
+    fn where_no_file_is_nothing_is_waited_for() {
+        // The path is what a program reported.
+        let place = tempfile::TempDir::new().expect("a temporary directory");
+        let pipe = place.path().join("pipe");
+        crate::launch::read::tests::pipe(&pipe);
+        for path in [pipe.as_path(), Path::new("/dev/zero")] {
+            assert!(record(path, &transcript(), "[turn t1]").is_err(), "{}", path.display());
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::Instant;
 
+use super::ends::Ends;
 use super::keeper::{Keeper, Order};
 use super::look::{Look, tail_of};
 use super::settle::Told;
@@ -18,6 +19,7 @@ use crate::fleet::envelope::Finish;
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
 use crate::fleet::plan::Plan;
+use crate::fleet::signs::Meaning;
 use crate::fleet::turn::{Outcome, Turn, TurnState};
 
 /// How long the screen rests after the worker's own reply before the turn is over.
@@ -32,6 +34,14 @@ const REST_AFTER_INTERRUPT: Duration = Duration::from_millis(500);
 const TO_SHOW_WORK: Duration = Duration::from_millis(2_500);
 /// How long an agent that goes on working has until it is told again.
 const TELL_AGAIN: Duration = Duration::from_secs(2);
+
+/// Why a text was not typed.
+enum Untyped {
+    /// It may be, a later time.
+    NotNow(String),
+    /// It never can be.
+    Never(String),
+}
 
 /// What a session is at.
 pub(super) enum Doing {
@@ -85,8 +95,8 @@ pub(super) struct Submitting {
     pub(super) proof: bool,
     /// Whether its program took only a part of it.
     pub(super) is_cut: bool,
-    /// The end of the turn, if it was told by now.
-    pub(super) told: Option<Told>,
+    /// What was told of the end of the turn by now.
+    pub(super) ends: Ends,
 }
 
 pub(super) struct Working {
@@ -97,8 +107,8 @@ pub(super) struct Working {
     pub(super) last: Option<Screen>,
     pub(super) since: Instant,
     replied: bool,
-    /// The end of the turn, once its program has told it.
-    pub(super) told: Option<Told>,
+    /// What its program has told of the end of the turn.
+    pub(super) ends: Ends,
 }
 
 impl Keeper {
@@ -119,7 +129,7 @@ impl Keeper {
                 // Who reported may have given up waiting.
                 let _ = reply.send(answer);
             }
-            Order::Listed => self.listed = true,
+            Order::Listed(source) => self.listed |= self.dir.is_program(source),
         }
         self.soon(Duration::ZERO);
     }
@@ -149,7 +159,7 @@ impl Keeper {
         if turn.at(TurnState::Submitted).is_some() {
             // It was shown before a restart that the agent has it.
             let text = self.prepare(&turn).await.map(|(text, _)| text).unwrap_or_default();
-            return self.work(turn.id, text, None, false).await;
+            return self.work(turn.id, text, Ends::default(), false).await;
         }
         let prepared = self.prepare(&turn).await;
         let prepared = match (prepared, note) {
@@ -158,7 +168,7 @@ impl Keeper {
         };
         let (text, is_typed) = match prepared {
             Ok(prepared) => prepared,
-            Err(why) => return self.hold(&turn, why).await,
+            Err(why) => return self.give_up(&turn, why).await,
         };
         let submission = match is_typed {
             true => Submission::resumed(&text, text::mark(turn.id)),
@@ -172,7 +182,7 @@ impl Keeper {
             began: Instant::now(),
             proof: false,
             is_cut: false,
-            told: None,
+            ends: Ends::default(),
         }));
     }
 
@@ -302,8 +312,10 @@ impl Keeper {
                 self.soon(after);
             }
             Act::Paste => {
-                if let Err(why) = self.paste(&turn, text).await {
-                    self.hold(&turn, why).await;
+                match self.paste(&turn, text).await {
+                    Ok(()) => {}
+                    Err(Untyped::NotNow(why)) => self.hold(&turn, why).await,
+                    Err(Untyped::Never(why)) => self.give_up(&turn, why).await,
                 }
                 self.soon(Duration::ZERO);
             }
@@ -318,11 +330,11 @@ impl Keeper {
             Act::End(End::Taken) => {
                 self.bar(None).await;
                 self.tell_taken(turn.id).await;
-                let (told, proof) = match &mut self.doing {
-                    Doing::Submitting(submitting) => (submitting.told.take(), submitting.proof),
-                    _ => (None, false),
+                let (ends, proof) = match &mut self.doing {
+                    Doing::Submitting(submitting) => (std::mem::take(&mut submitting.ends), submitting.proof),
+                    _ => (Ends::default(), false),
                 };
-                self.work(turn.id, text, told, proof).await;
+                self.work(turn.id, text, ends, proof).await;
             }
             Act::End(End::Held(why)) => self.hold(&turn, why).await,
             Act::End(End::Unknown(why)) => {
@@ -338,26 +350,45 @@ impl Keeper {
     }
 
     /// Types the text. The error says why nothing was typed.
-    async fn paste(&mut self, turn: &Turn, text: String) -> Result<(), String> {
+    async fn paste(&mut self, turn: &Turn, text: String) -> Result<(), Untyped> {
         if self.desk.is_paused() {
-            return Err(super::PAUSED.into());
+            return Err(Untyped::NotNow(super::PAUSED.into()));
         }
-        let pane = self.pane().ok_or("its pane is not known")?;
+        let pane = self.pane().ok_or_else(|| Untyped::NotNow("its pane is not known".into()))?;
         let id = turn.id;
         match self.dir.on_disk(move |dir| dir.note_typed(id)).await {
             Ok(true) => {}
             // Somebody noted it since it was looked for: from here on it counts as typed, and the screen decides.
             Ok(false) => return Ok(()),
-            Err(error) => return Err(format!("it cannot be noted that it is typed: {error}")),
+            Err(error) => return Err(Untyped::NotNow(format!("it cannot be noted that it is typed: {error}"))),
+        }
+        if self.desk.is_paused() {
+            self.dir.on_disk(move |dir| dir.forget(id)).await.map_err(|error| Untyped::NotNow(error.to_string()))?;
+            return Err(Untyped::NotNow(super::PAUSED.into()));
         }
         match self.desk.host().paste(pane, text.into()).await {
             // Whether it was typed, the screen shows.
             Ok(()) | Err(PaneError::Unknown(_)) => Ok(()),
             Err(error) => {
-                self.dir.on_disk(move |dir| dir.forget(id)).await.map_err(|error| format!("{error}"))?;
-                Err(error.to_string())
+                self.dir
+                    .on_disk(move |dir| dir.forget(id))
+                    .await
+                    .map_err(|error| Untyped::NotNow(error.to_string()))?;
+                // A host that refuses a text refuses it the next time too.
+                Err(match error {
+                    PaneError::Refused(why) => Untyped::Never(why),
+                    error => Untyped::NotNow(error.to_string()),
+                })
             }
         }
+    }
+
+    /// The text of the turn cannot be typed at all, now and later: nothing is in the way that could go.
+    async fn give_up(&mut self, turn: &Turn, why: String) {
+        self.doing = Doing::Idle;
+        self.finished(turn.id, Finish::without_reply(Outcome::Failed, format!("it cannot be typed: {why}")), true)
+            .await;
+        self.soon(Duration::ZERO);
     }
 
     /// The agent took another text than was typed: what it does with that is nobody's order.
@@ -381,8 +412,8 @@ impl Keeper {
         self.soon(Duration::from_secs(1));
     }
 
-    async fn work(&mut self, turn: TurnId, text: String, told: Option<Told>, replied: bool) {
-        self.doing = Doing::Working(Working { turn, text, last: None, since: Instant::now(), replied, told });
+    async fn work(&mut self, turn: TurnId, text: String, ends: Ends, replied: bool) {
+        self.doing = Doing::Working(Working { turn, text, last: None, since: Instant::now(), replied, ends });
         self.soon(Duration::ZERO);
     }
 
@@ -433,8 +464,8 @@ impl Keeper {
             _ => None,
         };
         let has_ended = match &self.doing {
-            Doing::Submitting(submitting) => submitting.told.is_some(),
-            Doing::Working(working) => working.told.is_some(),
+            Doing::Submitting(submitting) => submitting.ends.told().is_some(),
+            Doing::Working(working) => working.ends.told().is_some(),
             Doing::Idle | Doing::Stopping(_) => true,
         };
         let is_at_work = was_typed && !has_ended && self.plan().is_some_and(Plan::shows_ends);
@@ -463,21 +494,29 @@ impl Keeper {
         }
     }
 
-    /// Before the end of a session is told: the turn that it was at may have ended well, and is written down.
+    /// Before the end of a session is told: the turn that it was at may have ended, and that was told or is written.
     pub(super) async fn tell_traces(&mut self) {
-        let Doing::Working(working) = &self.doing else { return };
-        let turn = working.turn;
-        if let Some(record) = self.record(turn).await.filter(|record| record.complete && record.end.is_none()) {
-            let finish = Finish {
-                why: None,
-                text: record.text.unwrap_or_default().into(),
-                usage: record.usage,
-                model: record.model,
-                proof: Some("transcript".into()),
-                ..Finish::without_reply(Outcome::Replied, "")
-            };
-            self.finished(turn, finish, false).await;
-        }
+        self.recall();
+        let (turn, told) = match &self.doing {
+            Doing::Working(working) => (working.turn, working.ends.told().cloned()),
+            // It went while nobody kept it.
+            Doing::Idle => match self.worker.turn {
+                Some(turn) => (turn, None),
+                None => return,
+            },
+            _ => return,
+        };
+        let record = self.record(turn).await;
+        let written = record.clone().filter(|record| record.complete && record.end.is_none());
+        let finish = match (told, written) {
+            (Some(told), _) => self.finish_of(told, record, true),
+            (None, Some(written)) => {
+                let told = Told::new(Meaning::Replied, written.text, None);
+                Finish { proof: Some("transcript".into()), ..self.finish_of(told, record, true) }
+            }
+            (None, None) => return,
+        };
+        self.finished(turn, finish, false).await;
     }
 
     async fn tell_taken(&self, turn: TurnId) {
@@ -485,7 +524,7 @@ impl Keeper {
     }
 
     pub(super) async fn finished(&self, turn: TurnId, mut finish: Finish, idle: bool) {
-        finish.work = self.work_done().await;
+        finish.work = self.tree().work_done().await;
         let worker = self.worker.name.clone();
         self.desk.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
     }

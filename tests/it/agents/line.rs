@@ -29,6 +29,10 @@ fn settings_that_are_written_in_mid_session_end_it_and_the_leader_is_told() {
     }
 }
 
+fn shell_words(script: &str) -> String {
+    format!("'{}'", script.replace('\'', "'\\''"))
+}
+
 #[test]
 fn reports_of_others_are_not_heard() {
     let team = Team::new("");
@@ -42,6 +46,17 @@ fn reports_of_others_are_not_heard() {
     let said = envelope(&daemon, &turn);
     assert_eq!(said["outcome"], "replied", "{said}");
     assert!(said["text"].as_str().unwrap().contains("not_allowed"), "{said}");
+    // An orphan: pane-exec takes it in, and so it stands where the agent stands.
+    let script = format!(
+        "(sleep 0.3; curl -s -H \"x-fleet-token: $FLEET_TOKEN\" -d '{forged}' {}/hook > orphan) & true",
+        daemon.url
+    );
+    let call = json!({ "command": format!("setsid sh -c {}", shell_words(&script)) });
+    let turn = begin(&daemon, &format!("TOOL:Bash:{call}\nSLEEP:2 && SAY:the real one"));
+    let said = envelope(&daemon, &turn);
+    assert_eq!(said["text"], "the real one", "{said}");
+    let told = std::fs::read_to_string(team.work().join("orphan")).unwrap_or_default();
+    assert!(told.contains("not_allowed"), "{told}");
     // And one from outside, as the operator.
     let (status, refusal) = daemon.post("/hook", &json!({"hook_event_name": "Stop"}));
     assert_eq!((status, &refusal["kind"]), (403, &json!("not_allowed")), "{refusal}");

@@ -111,7 +111,11 @@ fn in_a_worktree_of_its_own_it_works_on_its_branch_and_the_envelope_says_what_it
     let tree = said["text"].as_str().unwrap().lines().next().unwrap().to_owned();
     assert!(tree.contains("/state/worktrees/w-1-"), "{said}");
     let work = &said["work"];
-    assert_eq!((&work["commits"], &work["files_changed"], &work["dirty"]), (&json!(1), &json!(1), &json!(false)), "{said}");
+    assert_eq!(
+        (&work["commits"], &work["files_changed"], &work["dirty"]),
+        (&json!(1), &json!(1), &json!(false)),
+        "{said}"
+    );
     assert!(work["branch"].as_str().unwrap().starts_with("fleet/w-1-"), "{said}");
     assert!(team.asked().join("\n").contains("GUIDE-MARK"));
     assert!(!team.work().join("made").exists(), "the leader's checkout is as it was");

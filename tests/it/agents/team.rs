@@ -14,11 +14,21 @@ use crate::support::{Daemon, House, until};
 pub struct Team {
     pub model: Model,
     pub house: House,
+    launcher: &'static str,
 }
 
 impl Team {
     /// Makes a house with a git project in `work/`; `more` goes into the profile.
     pub fn new(more: &str) -> Team {
+        Team::of("claude", more)
+    }
+
+    /// As `new`, with agents that have no pane.
+    pub fn headless(more: &str) -> Team {
+        Team::of("claude-headless", more)
+    }
+
+    fn of(launcher: &'static str, more: &str) -> Team {
         let model = Model::start().unwrap();
         let agents = claude().parent().unwrap().display().to_string();
         let house = House::new(&[]).same_port().env("MODEL_KEY", KEY);
@@ -28,7 +38,7 @@ impl Team {
             model.url()
         );
         std::fs::write(house.path().join("fleetd.toml"), config).unwrap();
-        let team = Team { model, house };
+        let team = Team { model, house, launcher };
         team.file("README", "a project\n");
         team.git(&["init", "-q"]);
         team.commit();
@@ -38,11 +48,11 @@ impl Team {
 
     /// Writes the charter: one role, whose workers have this in their profile.
     pub fn profile(&self, more: &str) {
-        let work = self.work().display().to_string();
+        let (work, launcher) = (self.work().display().to_string(), self.launcher);
         self.house.write(
             "team.lua",
             &format!(
-                "fleet.profile('p', {{ launcher = 'claude', model = 'scripted', endpoint = 'local', cwd = '{work}', {more} }})\n\
+                "fleet.profile('p', {{ launcher = '{launcher}', model = 'scripted', endpoint = 'local', cwd = '{work}', {more} }})\n\
                  fleet.role('w', {{ profiles = {{ 'p' }}, max_busy = 2 }})\n"
             ),
         );

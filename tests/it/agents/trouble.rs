@@ -83,6 +83,43 @@ fn a_persons_interrupt_ends_the_turn_and_says_so() {
 }
 
 #[test]
+fn a_persons_own_words_are_not_the_reply_to_a_turn() {
+    let team = Team::new("");
+    let daemon = team.house.start();
+    spawn(&daemon);
+    let person = Person::at(&team.house, &daemon, "w-1");
+    let turn = begin(&daemon, "PACE:0.3 && SAY:one two three four five six seven eight nine ten eleven twelve");
+    until("it speaks", || person.sees().contains("two three").then_some(()));
+    person.presses(&[Key::Esc]);
+    until("it stopped", || person.sees().contains("Interrupted").then_some(()));
+    person.pastes("SAY:only for the person");
+    until("the words stand there", || person.sees().contains("only for the person").then_some(()));
+    person.presses(&[Key::Enter]);
+    let said = envelope(&daemon, &turn);
+    assert_eq!(
+        (&said["outcome"], &said["why"]),
+        (&json!("failed"), &json!("it was interrupted in its pane")),
+        "{said}"
+    );
+    assert_eq!(message(&daemon, "SAY:next")["text"], "next");
+}
+
+#[test]
+fn words_of_a_dialog_in_a_message_or_a_reply_are_words() {
+    let team = Team::new("");
+    let daemon = team.house.start();
+    spawn(&daemon);
+    let said = message(
+        &daemon,
+        "say 'Esc to cancel', 'Enter to confirm' and 'esc to interrupt'\nSAY:press Enter to confirm, Esc to cancel, esc to interrupt",
+    );
+    assert_eq!(said["outcome"], "replied", "{said}");
+    assert_eq!(said["proof"], "hook", "its screen was at rest: {said}");
+    let said = message(&daemon, "SAY:next");
+    assert_eq!((&said["text"], &said["from"]["worker"]), (&json!("next"), &json!("w-1")), "{said}");
+}
+
+#[test]
 fn a_cancelled_turn_is_interrupted_before_its_first_word_and_after() {
     let team = Team::new("");
     let daemon = team.house.start();
@@ -93,7 +130,8 @@ fn a_cancelled_turn_is_interrupted_before_its_first_word_and_after() {
         let (status, cancelled) = daemon.post("/v1/cancel", &json!({ "turn": turn }));
         assert_eq!(status, 200, "{cancelled}");
         assert_eq!(envelope(&daemon, &turn)["outcome"], "cancelled");
-        let said = message(&daemon, "SAY:next");
-        assert_eq!((&said["text"], &said["from"]["worker"]), (&json!("next"), &json!("w-1")), "{script}: {said}");
+        // To this one: its role would start another one meanwhile.
+        let (_, said) = daemon.post("/message", &json!({ "to": "w-1", "prompt": "SAY:next", "wait": "50s" }));
+        assert_eq!(said["text"], "next", "{script}: {said}");
     }
 }

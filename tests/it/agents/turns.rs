@@ -99,7 +99,7 @@ fn a_turn_is_not_over_while_something_that_it_began_still_runs() {
     let team = Team::new("env = { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS = '' }");
     let daemon = team.house.start();
     spawn(&daemon);
-    let call = json!({ "command": "sleep 1; echo done", "run_in_background": true });
+    let call = json!({ "command": "sleep 4; echo done", "run_in_background": true });
     let said = message(&daemon, &format!("TOOL:Bash:{call}\nSAY:it runs"));
     assert_eq!(said["outcome"], "replied", "{said}");
     assert_ne!(said["text"], "it runs", "the first stop was not the end: {said}");

@@ -330,18 +330,45 @@ fn body(from: u32, word: &str) -> String {
     (from..from + 12).map(|n| format!("{word} {n}\n")).collect()
 }
 
+/// Lets everything happen, and then removes the tree, at the latest when nothing is left to commit.
+fn play(acts: &[Act]) {
+    let mut world = World::new();
+    acts.iter().for_each(|act| world.act(act));
+    for act in [Act::Remove, Act::Leave, Act::Clean, Act::Remove] {
+        world.act(&act);
+    }
+}
+
+/// Commits, and the ways in which they come to other branches.
+fn landing() -> impl Strategy<Value = Act> {
+    use Act::*;
+    let file = 0..3_u8;
+    prop_oneof![
+        6 => file.clone().prop_map(Commit),
+        1 => file.clone().prop_map(Amend),
+        1 => Just(Revert),
+        2 => Just(MergeMain),
+        2 => Just(Rebase),
+        1 => Just(Push),
+        3 => file.prop_map(Lead),
+        2 => Just(Merge),
+        4 => Just(Squash),
+        3 => Just(Pick),
+        2 => Just(SquashAtRemote),
+        4 => Just(Remove),
+    ]
+}
+
 proptest! {
-    #![proptest_config(Config { cases: 12, failure_persistence: None, max_shrink_iters: 0, ..Config::default() })]
+    #![proptest_config(Config { cases: 8, failure_persistence: None, max_shrink_iters: 0, ..Config::default() })]
 
     #[test]
     fn whatever_happens_nothing_is_lost_and_what_can_go_goes(acts in prop::collection::vec(act(), 6..20)) {
-        let mut world = World::new();
-        for act in &acts {
-            world.act(act);
-        }
-        world.act(&Act::Remove);
-        world.act(&Act::Leave);
-        world.act(&Act::Clean);
-        world.act(&Act::Remove);
+        play(&acts);
+    }
+
+    #[test]
+    fn however_work_lands_it_is_known_again_and_no_other_is(acts in prop::collection::vec(landing(), 4..14)) {
+        play(&acts);
     }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::ports::Source;
 use crate::fleet::ids::TurnId;
 use crate::launch::guard::Found;
 use crate::launch::turn_dir::{Claim, Ended, ExitRecord, Started, TurnDir, TurnDirError};
@@ -21,13 +22,13 @@ const FACTS: &str = "facts.json";
 
 /// The directory of one session.
 #[derive(Clone, Debug)]
-pub(super) struct SessionDir {
+pub(in crate::launch) struct SessionDir {
     dir: TurnDir,
 }
 
 /// What was settled when the session was started, and what its program has told since. It outlives the daemon.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(super) struct Facts {
+pub(in crate::launch) struct Facts {
     /// The directory in which it works.
     pub cwd: PathBuf,
     /// The UUID of the session.
@@ -45,11 +46,20 @@ pub(super) struct Facts {
     /// Where its program writes down what it does.
     #[serde(default)]
     pub transcript: Option<PathBuf>,
+    /// How far its output was read to the end of a turn.
+    #[serde(default)]
+    pub read: u64,
+    /// How much of the beginning of its output was taken off the disk.
+    #[serde(default)]
+    pub punched: u64,
+    /// What the session had cost at that place.
+    #[serde(default)]
+    pub cost: f64,
 }
 
 /// How a session stands.
 #[derive(Clone, Debug)]
-pub(super) enum Standing {
+pub(in crate::launch) enum Standing {
     /// Nobody has started it.
     Unclaimed,
     /// Its pane-exec runs.
@@ -59,16 +69,19 @@ pub(super) enum Standing {
 }
 
 impl SessionDir {
-    pub(super) fn new(path: PathBuf) -> Self {
+    pub(in crate::launch) fn new(path: PathBuf) -> Self {
         Self { dir: TurnDir::new(path) }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::launch) fn path(&self) -> &Path {
         self.dir.path()
     }
 
     /// Works on the directory where blocking is allowed: what is made durable may take the disk's time.
-    pub(super) async fn on_disk<T: Send + 'static>(&self, work: impl FnOnce(&Self) -> T + Send + 'static) -> T {
+    pub(in crate::launch) async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> T {
         let dir = self.clone();
         match tokio::task::spawn_blocking(move || work(&dir)).await {
             Ok(done) => done,
@@ -80,22 +93,32 @@ impl SessionDir {
         }
     }
 
-    pub(super) fn create(&self) -> Result<(), TurnDirError> {
+    pub(in crate::launch) fn create(&self) -> Result<(), TurnDirError> {
         self.dir.create()
     }
 
     /// Returns its private folder.
-    pub(super) fn home(&self) -> PathBuf {
+    pub(in crate::launch) fn home(&self) -> PathBuf {
         self.path().join("home")
     }
 
+    /// Returns whether a process is the session's own program, and nothing that it has started.
+    pub(in crate::launch) fn is_program(&self, source: Source) -> bool {
+        match self.dir.program() {
+            Ok(Some(program)) => source.process == Some(program.into()),
+            // Of a session of an older version only the place in the tree is known.
+            Ok(None) => !source.via_child,
+            Err(_) => false,
+        }
+    }
+
     /// Returns what is known of it; of a session of an older version nothing.
-    pub(super) fn facts(&self) -> Option<Facts> {
+    pub(in crate::launch) fn facts(&self) -> Option<Facts> {
         serde_json::from_slice(&fs::read(self.path().join(FACTS)).ok()?).ok()
     }
 
     /// Writes down what is known of it.
-    pub(super) fn write_facts(&self, facts: &Facts) -> io::Result<()> {
+    pub(in crate::launch) fn write_facts(&self, facts: &Facts) -> io::Result<()> {
         let (new, path) = (self.path().join("facts.new"), self.path().join(FACTS));
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
         file.write_all(&serde_json::to_vec(facts)?)?;
@@ -103,7 +126,7 @@ impl SessionDir {
     }
 
     /// Tells how the session stands.
-    pub(super) fn standing(&self) -> Result<Standing, TurnDirError> {
+    pub(in crate::launch) fn standing(&self) -> Result<Standing, TurnDirError> {
         // The record is read after it was seen that nobody runs: it is written before pane-exec ends.
         match self.dir.started()? {
             None => Ok(Standing::Unclaimed),
@@ -116,7 +139,7 @@ impl SessionDir {
 
     /// Claims the session for nobody, so that no pane-exec that is still on its way can start it. Returns false if one
     /// was faster.
-    pub(super) fn seal(&self) -> Result<bool, TurnDirError> {
+    pub(in crate::launch) fn seal(&self) -> Result<bool, TurnDirError> {
         self.dir.create()?;
         match self.dir.claim(&Started::by(ProcessId::NOBODY))? {
             Claim::Won => self.dir.write_exit(&ExitRecord::without_a_run(Ended::Killed)).map(|()| true),
@@ -125,21 +148,53 @@ impl SessionDir {
     }
 
     /// Notes that the text of a turn is about to be typed. Returns false if that was noted before.
-    pub(super) fn note_typed(&self, turn: TurnId) -> io::Result<bool> {
-        match OpenOptions::new().write(true).create_new(true).open(self.note(turn)) {
-            Ok(note) => note.sync_all().and_then(|()| self.sync()).map(|()| true),
+    pub(in crate::launch) fn note_typed(&self, turn: TurnId) -> io::Result<bool> {
+        self.note_given(turn, &[])
+    }
+
+    /// As [`SessionDir::note_typed`], with something to remember.
+    pub(in crate::launch) fn note_given(&self, turn: TurnId, what: &[u8]) -> io::Result<bool> {
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.note(turn)) {
+            Ok(mut note) => {
+                note.write_all(what).and_then(|()| note.sync_all()).and_then(|()| self.sync()).map(|()| true)
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(error),
         }
     }
 
     /// Tells whether the text of a turn may have been typed.
-    pub(super) fn is_typed(&self, turn: TurnId) -> io::Result<bool> {
+    pub(in crate::launch) fn is_typed(&self, turn: TurnId) -> io::Result<bool> {
         self.note(turn).try_exists()
     }
 
+    /// Returns what was noted of a turn besides.
+    pub(in crate::launch) fn noted(&self, turn: TurnId) -> io::Result<Vec<u8>> {
+        fs::read(self.note(turn))
+    }
+
+    /// Returns the FIFO from which a program that reads lines has them.
+    pub(in crate::launch) fn input(&self) -> PathBuf {
+        self.dir.input()
+    }
+
+    /// Returns where such a program writes its lines.
+    pub(in crate::launch) fn output(&self) -> PathBuf {
+        self.dir.stdout()
+    }
+
+    /// Returns where its pane-exec says why it could not do its work.
+    pub(in crate::launch) fn trouble(&self) -> PathBuf {
+        self.dir.trouble()
+    }
+
+    /// Returns the end of what such a program said on stderr.
+    pub(in crate::launch) fn stderr_tail(&self) -> String {
+        self.dir.stderr_tail()
+    }
+
     /// Takes the note back, when it is shown that nothing was typed, or when the turn is over and stored.
-    pub(super) fn forget(&self, turn: TurnId) -> io::Result<()> {
+    pub(in crate::launch) fn forget(&self, turn: TurnId) -> io::Result<()> {
         match fs::remove_file(self.note(turn)) {
             Ok(()) => self.sync(),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -148,7 +203,7 @@ impl SessionDir {
     }
 
     /// Removes the directory with all it holds.
-    pub(super) fn remove(&self) -> Result<(), TurnDirError> {
+    pub(in crate::launch) fn remove(&self) -> Result<(), TurnDirError> {
         self.dir.remove()
     }
 
@@ -162,7 +217,7 @@ impl SessionDir {
 }
 
 /// Says how a session's program ended, for people.
-pub(super) fn said(record: Option<&ExitRecord>) -> String {
+pub(in crate::launch) fn said(record: Option<&ExitRecord>) -> String {
     match record.map(|record| &record.ended) {
         Some(Ended::Code(code)) => format!("its program ended with exit code {code}"),
         Some(Ended::Signal(signal)) => format!("its program was ended by signal {signal}"),

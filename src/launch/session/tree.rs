@@ -5,18 +5,19 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::super::env::{Provenance, of_worker};
 use super::super::plan::permitted;
-use super::Desk;
-use super::files::Standing;
-use super::keeper::Keeper;
+use super::super::policy::Policy;
+use super::dir::{SessionDir, Standing};
+use super::sweep::LINES;
 use crate::fleet::plan::MARKER;
 use crate::fleet::time::Time;
 use crate::fleet::work::{Work, WorktreeSpec};
@@ -30,54 +31,62 @@ const TO_TELL: Duration = Duration::from_secs(20);
 /// How long somebody may still be in a tree that is being made: what a killed daemon had started there.
 const TO_BE_LEFT: Duration = Duration::from_secs(60);
 
-impl Desk {
-    /// Returns where the trees are.
-    fn trees(&self) -> PathBuf {
-        self.options.sessions.with_file_name("worktrees")
-    }
+/// How long a tree that is in use is waited for between two looks.
+const REST: Duration = Duration::from_secs(1);
 
-    /// Returns where removed trees are.
-    fn trash(&self) -> PathBuf {
-        self.options.sessions.with_file_name("trash")
-    }
+/// Returns where the trees are.
+fn trees(sessions: &Path) -> PathBuf {
+    sessions.with_file_name("worktrees")
 }
 
-impl Keeper {
-    /// Sees that the session works in its tree, which is made if nobody has started the session yet.
-    pub(super) async fn settle_in(&mut self, may_start: bool) -> Result<(), String> {
-        let Some(spec) = self.worker.profile.worktree.as_deref().cloned() else { return Ok(()) };
+/// Returns where removed trees are.
+fn trash(sessions: &Path) -> PathBuf {
+    sessions.with_file_name("trash")
+}
+
+/// The tree of one session.
+pub(in crate::launch) struct Tree<'a> {
+    /// Whose session it is.
+    pub worker: &'a Worker,
+    /// Its directory.
+    pub dir: &'a SessionDir,
+    /// What the operator allows.
+    pub policy: &'a Policy,
+    /// Tells that the session is to end.
+    pub stop: &'a CancellationToken,
+}
+
+impl Tree<'_> {
+    /// Returns the directory in which the session works, if that is in its tree; it is made if nobody has started the
+    /// session yet.
+    pub(in crate::launch) async fn settle_in(&self, may_start: bool) -> Result<Option<PathBuf>, String> {
+        let Some(spec) = self.worker.profile.worktree.as_deref().cloned() else { return Ok(None) };
         let is_new = may_start && !self.stop.is_cancelled() && matches!(self.dir.standing(), Ok(Standing::Unclaimed));
         let made = match is_new {
             true => self.make_tree(spec).await.map(Some),
             false => self.find_tree(),
         };
         match made.map_err(|error| error.to_string()) {
-            Ok(Some(made)) => {
-                let mut worker = Worker::clone(&self.worker);
-                Arc::make_mut(&mut worker.profile).cwd = Some(made.cwd);
-                self.worker = Arc::new(worker);
-                Ok(())
-            }
-            Ok(None) => Ok(()),
+            Ok(made) => Ok(made.map(|made| made.cwd)),
             Err(why) if is_new => Err(why),
             Err(why) => {
                 tracing::warn!(worker = %self.worker.name, why, "the worktree of a session is not found");
-                Ok(())
+                Ok(None)
             }
         }
     }
 
     /// Puts the tree away. Returns why it is kept, if it is.
-    pub(super) async fn put_tree_away(&self) -> Option<String> {
+    pub(in crate::launch) async fn put_away(&self) -> Option<String> {
         self.worker.profile.worktree.as_ref()?;
         match self.find_tree() {
-            Ok(made) => put_away(&self.desk, made?).await,
+            Ok(made) => put_away(self.sessions(), made?).await,
             Err(error) => Some(format!("is kept: {error}")),
         }
     }
 
     /// Returns what was done in the tree, if there is one and git can tell.
-    pub(super) async fn work_done(&self) -> Option<Work> {
+    pub(in crate::launch) async fn work_done(&self) -> Option<Work> {
         self.worker.profile.worktree.as_ref()?;
         let made = self.find_tree().ok()??;
         let told = tokio::time::timeout(TO_TELL, tokio::task::spawn_blocking(move || standing(&made))).await;
@@ -91,12 +100,18 @@ impl Keeper {
     }
 
     fn find_tree(&self) -> Result<Option<Made>, WorktreeError> {
-        Made::find(&self.desk.trees().join(self.tree_name()))
+        Made::find(&trees(self.sessions()).join(self.tree_name()))
     }
 
-    /// A tree has the name of its session's files.
+    /// Returns where all sessions are.
+    fn sessions(&self) -> &Path {
+        self.dir.path().parent().unwrap_or(Path::new(""))
+    }
+
+    /// A tree has the name of its session.
     fn tree_name(&self) -> String {
-        self.dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned()
+        let name = self.dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.strip_suffix(LINES).map(str::to_owned).unwrap_or(name)
     }
 
     /// Makes the tree, or finishes it, and sets it up.
@@ -107,7 +122,7 @@ impl Keeper {
             repo: profile.cwd.clone().unwrap_or_else(|| ".".into()),
             base: spec.base,
             copy: spec.copy,
-            place: self.desk.trees().join(&name),
+            place: trees(self.sessions()).join(&name),
             branch: format!("fleet/{name}"),
             // Numbers of sessions begin anew with a new store.
             owner: format!("{name} since {}", worker.since.0),
@@ -118,7 +133,7 @@ impl Keeper {
             why,
             last: String::new(),
         };
-        let state = self.desk.options.sessions.parent().map(|state| state.display().to_string());
+        let state = self.sessions().parent().map(|state| state.display().to_string());
         let provenance =
             Provenance { turn: None, worker: worker.name.to_string(), state: state.unwrap_or_default(), token: None };
         // What stands for an address or a key is the agent's alone.
@@ -128,7 +143,7 @@ impl Keeper {
         let environment = environment.map_err(|error| not_allowed(error.to_string()))?;
         let mut command: Vec<OsString> = spec.setup.iter().map(OsString::from).collect();
         if let (Some(first), Some(program)) = (command.first_mut(), spec.setup.first()) {
-            let program = permitted(&profile, program, &self.desk.options.policy.executables);
+            let program = permitted(&profile, program, &self.policy.executables);
             *first = program.map_err(|error| not_allowed(error.to_string()))?;
         }
         // Whoever waits for it here may go: at a stop, and when the daemon ends.
@@ -145,7 +160,10 @@ impl Keeper {
             let once = work.clone();
             match self.dir.on_disk(move |_| once()).await {
                 Err(WorktreeError::Busy { .. }) if Instant::now() < until && !self.stop.is_cancelled() => {
-                    self.rest().await;
+                    tokio::select! {
+                        () = tokio::time::sleep(REST) => {}
+                        () = self.stop.cancelled() => {}
+                    }
                 }
                 made => break made?,
             }
@@ -155,6 +173,14 @@ impl Keeper {
         }
         Ok(made)
     }
+}
+
+/// Returns the worker with the directory in which its session works.
+pub(in crate::launch) fn moved_in(worker: &Arc<Worker>, cwd: Option<PathBuf>) -> Arc<Worker> {
+    let Some(cwd) = cwd else { return worker.clone() };
+    let mut worker = Worker::clone(worker);
+    Arc::make_mut(&mut worker.profile).cwd = Some(cwd);
+    Arc::new(worker)
 }
 
 /// Tells by its end that nobody waits any more.
@@ -168,16 +194,16 @@ impl Drop for Dropped {
 }
 
 /// Returns all trees that have a note.
-pub(super) fn all(desk: &Desk) -> Vec<Made> {
-    Made::all(&desk.trees()).unwrap_or_else(|error| {
+pub(in crate::launch) fn all(sessions: &Path) -> Vec<Made> {
+    Made::all(&trees(sessions)).unwrap_or_else(|error| {
         tracing::warn!(%error, "the worktrees cannot be listed");
         Vec::new()
     })
 }
 
 /// Moves a tree to the trash. Returns why it is kept, if it is.
-pub(super) async fn put_away(desk: &Desk, made: Made) -> Option<String> {
-    let (trash, name) = (desk.trash(), made.name());
+pub(in crate::launch) async fn put_away(sessions: &Path, made: Made) -> Option<String> {
+    let (trash, name) = (trash(sessions), made.name());
     let removed = tokio::task::spawn_blocking(move || remove(&made, &trash, Time(now()))).await;
     match removed {
         Ok(Ok(_)) => {

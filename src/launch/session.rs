@@ -1,0 +1,20 @@
+//! What launchers of sessions share, whether a session is typed to or reads lines: its directory, the place in which it
+//! works, what its own program reports, the first line of its texts. How a text gets into it is theirs alone.
+
+pub(super) mod dir;
+pub(super) mod hear;
+pub(super) mod place;
+pub(super) mod sweep;
+pub(super) mod text;
+pub(super) mod tree;
+
+/// Says why a turn failed: the class of the failure, and what the agent showed of it.
+pub(super) fn why_of(class: Option<&str>, text: &str) -> String {
+    let shown: String = text.lines().next().unwrap_or_default().chars().take(300).collect();
+    match (class, shown.as_str()) {
+        (Some(class), "") => class.to_owned(),
+        (Some(class), shown) => format!("{class}: {shown}"),
+        (None, "") => "its agent failed and did not say why".to_owned(),
+        (None, shown) => shown.to_owned(),
+    }
+}
