@@ -50,7 +50,7 @@ use crate::fleet::team::{Generation, Routed, Task, Team, TeamLoad};
 use courier::Order;
 pub use error::{CharterError, CharterErrors};
 pub use handlers::Handled;
-pub use offline::{Report, check, plan_of, route, test};
+pub use offline::{Report, check, plan_of, route, team_of, test};
 pub use reference::{meta, reference};
 pub use schema::check_job;
 pub use sources::Sources;

@@ -86,7 +86,7 @@ enum Command {
     /// Write a first configuration and charter into a directory
     #[command(after_help = init::EXAMPLES)]
     Init(init::InitArgs),
-    /// Look for what would take the leader off its subscription; changes nothing, shows no value
+    /// Look whether all is there that a fleet needs here, each finding with its fix; changes nothing, shows no key
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(doctor::DoctorArgs),
     /// Show what runs, what waits and what is degraded

@@ -158,6 +158,13 @@ pub struct Endpoint {
     pub max_busy: Option<u32>,
 }
 
+impl Endpoint {
+    /// Returns where its address leads: the host, an IPv6 address without brackets, and the port.
+    pub fn host_and_port(&self) -> (String, u16) {
+        (url::host_of(&self.url).unwrap_or_default().to_owned(), url::port_of(&self.url))
+    }
+}
+
 /// Bounds of the daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {

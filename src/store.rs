@@ -3,6 +3,7 @@
 //! SQL is known to this room only. What a record means is the fleet's matter: rows are kept and given back whole.
 
 mod error;
+pub mod glance;
 mod open;
 mod prune;
 mod queries;

@@ -14,7 +14,7 @@ use super::testing::{self, TestReport, all_free};
 use super::world::World;
 use crate::fleet::plan::Plan;
 use crate::fleet::refusal::Refusal;
-use crate::fleet::team::{Generation, Routed, Task};
+use crate::fleet::team::{Generation, Routed, Task, Team};
 
 /// What the check of a charter came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -72,6 +72,11 @@ pub fn test(dir: &Path) -> Result<TestReport, CharterErrors> {
 pub fn route(dir: &Path, task: &Task) -> Result<Result<Routed, Refusal>, CharterErrors> {
     let world = World::load(Arc::new(Sources::read(dir)?), Generation::default(), Arc::default())?;
     Ok(rubric::ask(&world, task, &all_free(&world.team)).routed)
+}
+
+/// Returns the team that sources declare.
+pub fn team_of(sources: Sources) -> Result<Arc<Team>, CharterErrors> {
+    World::load(Arc::new(sources), Generation::default(), Arc::default()).map(|world| world.team)
 }
 
 /// Returns the launch plan of a profile, as a daemon would carry it out.

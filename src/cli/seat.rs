@@ -33,7 +33,8 @@ pub fn run(terminal: &Terminal, command: SeatCommand) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn line(seat: &SeatView) -> String {
+/// Says who sits there, and whether the leader is told what waits.
+pub fn line(seat: &SeatView) -> String {
     match (&seat.by, seat.age_ms) {
         (Some(by), Some(ms)) => {
             let told = seat.told.map(|times| format!("; it was told in its pane {times} times that something waits"));

@@ -1,6 +1,16 @@
 //! The parts of an endpoint's address that matter here: scheme, host, port.
 //! Nothing is ever connected to or looked up.
 
+/// Returns the port of an address that `host_of` has taken: the one in it, else that of its scheme.
+pub(super) fn port_of(url: &str) -> u16 {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let authority = rest.split('/').next().unwrap_or(rest);
+    // Behind the bracket of an IPv6 address, whose own colons are none before a port.
+    let after = authority.rsplit_once(']').map_or(authority, |(_, after)| after);
+    let written = after.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+    written.unwrap_or(if scheme == "https" { 443 } else { 80 })
+}
+
 /// Returns the host of an address such as `https://llm.example:8443/v1`, or what is wrong with it.
 pub(super) fn host_of(url: &str) -> Result<&str, String> {
     let rest = ["https://", "http://"]
@@ -41,7 +51,20 @@ pub(super) fn host_of(url: &str) -> Result<&str, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::host_of;
+    use super::{host_of, port_of};
+
+    #[test]
+    fn ports_are_those_written_or_those_of_the_scheme() {
+        for (url, port) in [
+            ("https://llm.example/anthropic", 443),
+            ("http://llm.example", 80),
+            ("https://llm.example:8443/v1:2", 8443),
+            ("http://[::1]:8080/v1", 8080),
+            ("https://[::1]", 443),
+        ] {
+            assert_eq!(port_of(url), port, "{url}");
+        }
+    }
 
     #[test]
     fn hosts_are_found_and_wrong_addresses_are_named() {

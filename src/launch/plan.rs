@@ -133,6 +133,17 @@ impl Prepared {
     }
 }
 
+/// Tells whether the operator allows what a profile would start; nothing is filled in, and no key is looked for.
+///
+/// # Errors
+///
+/// Fails with what is not allowed, by the name of the field.
+pub fn allowed(profile: &Profile, policy: &Policy) -> Result<(), PlanError> {
+    policy.check(profile)?;
+    let program = profile.plan.as_ref().map_or(&profile.command, |plan| &plan.argv).first();
+    program.map_or(Ok(()), |program| permitted(profile, program, &policy.executables).map(drop))
+}
+
 /// Returns the program that a profile names as it is started, if the operator allows it.
 ///
 /// # Errors
@@ -159,7 +170,8 @@ fn allowed_program(program: &str) -> Result<OsString, PlanError> {
     find(OsStr::new(program), &path).map(Into::into).ok_or_else(|| PlanError::NotFound(program.into()))
 }
 
-fn find(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
+/// Returns where a program lies on a PATH.
+pub fn find(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
     let is_program =
         |file: &Path| file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
     // Only full paths: the directory in which the worker runs is not the one in which this looks.

@@ -28,6 +28,7 @@ use crate::engine::ports::Boxed;
 use crate::fleet::worker::Process;
 
 pub use place::{Env, socket};
+pub use told::Greeting;
 
 /// How many sightings a listener may be behind.
 const SIGHTINGS: usize = 256;
@@ -75,13 +76,13 @@ impl Herdr {
         (Self { desk: Arc::clone(&desk) }, watch::run(desk))
     }
 
-    /// Asks whether a herdr that we can speak with is there; the error says why not.
+    /// Asks whether a herdr that we can speak with is there, and which; the error says why not.
     ///
     /// # Errors
     ///
     /// Fails where none answers in time, or one that is too old.
-    pub async fn answers(&self, within: Duration) -> Result<(), String> {
-        match tokio::time::timeout(within, self.desk.check_protocol()).await {
+    pub async fn answers(&self, within: Duration) -> Result<Greeting, String> {
+        match tokio::time::timeout(within, self.desk.greet()).await {
             Ok(answered) => answered.map_err(|fault| PaneError::from(fault).to_string()),
             Err(_) => Err(format!("herdr at {} does not answer within {within:?}", self.desk.options.socket.display())),
         }

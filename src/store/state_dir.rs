@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
 
-const STORE: &str = "fleet.db";
+pub(super) const STORE: &str = "fleet.db";
 const LOCK: &str = "lock";
 const TURNS: &str = "turns";
 const SESSIONS: &str = "sessions";

@@ -69,6 +69,7 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
         "its one task, run by the daemon, owns the keeper of each session; ending a tree blocks and is awaited on the spot",
     ),
     ("src/launch/trees", &["task::spawn_blocking"], "git and the disk block; the answer is awaited on the spot"),
+    ("src/cli/doctor/ask", &["task::spawn_blocking"], "a disk may hang; whoever is late is left, and the process ends"),
     ("src/door/server", &["task::JoinSet", "JoinSet::new"], "the accept loop owns its connections and outlives them"),
     ("src/charter/reload", &["task::spawn_blocking"], "reading a tree of files blocks; it is awaited on the spot"),
     ("src/door/peer", &["task::spawn_blocking"], "asking the kernel blocks; the answer is awaited on the spot"),

@@ -13,6 +13,7 @@ mod demo_scripts;
 mod door;
 mod engine;
 mod exec;
+mod exec_recipes;
 mod fleet_answers;
 mod fleet_asks;
 mod fleet_budget;

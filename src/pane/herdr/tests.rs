@@ -49,7 +49,7 @@ fn read_answer(method: &str, answer: &Value) -> bool {
     let recorded = &answer["result"];
     match method {
         "ping" => {
-            let pong: Pong = result(answer);
+            let pong: Greeting = result(answer);
             assert_eq!(
                 (Value::from(pong.protocol), pong.version),
                 (recorded["protocol"].clone(), text(&recorded["version"]))

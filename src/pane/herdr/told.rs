@@ -24,10 +24,12 @@ pub struct Refusal {
 #[derive(Debug, Deserialize)]
 pub struct Done {}
 
-/// The answer to `ping`.
-#[derive(Debug, Deserialize)]
-pub struct Pong {
+/// The answer to `ping`: which herdr it is.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct Greeting {
+    /// Its version.
     pub version: String,
+    /// The protocol that it speaks.
     pub protocol: u64,
 }
 

@@ -10,7 +10,7 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::Desk;
-use super::told::{Answer, OLDEST_PROTOCOL, Pong, Refusal};
+use super::told::{Answer, Greeting, OLDEST_PROTOCOL, Refusal};
 use crate::engine::panes::PaneError;
 
 /// The longest request line that herdr reads, its newline not counted; a longer one is dropped without a word.
@@ -102,16 +102,21 @@ impl Desk {
         if self.state().is_known {
             return Ok(());
         }
-        let pong: Pong = self.look("ping", json!({})).await?;
-        if pong.protocol < OLDEST_PROTOCOL {
-            let (version, protocol) = (pong.version, pong.protocol);
+        self.greet().await.map(drop)
+    }
+
+    /// Asks which herdr it is, and refuses one whose protocol we do not know.
+    pub(super) async fn greet(&self) -> Result<Greeting, Fault> {
+        let greeting: Greeting = self.look("ping", json!({})).await?;
+        if greeting.protocol < OLDEST_PROTOCOL {
+            let Greeting { version, protocol } = greeting;
             return Err(Fault::Unreachable(format!(
                 "herdr {version} at {} speaks protocol {protocol}; needed is {OLDEST_PROTOCOL} or newer (herdr 0.8.0)",
                 self.options.socket.display()
             )));
         }
         self.state().is_known = true;
-        Ok(())
+        Ok(greeting)
     }
 }
 

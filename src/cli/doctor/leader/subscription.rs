@@ -1,10 +1,10 @@
-//! What takes a leader off its subscription: pure functions from an environment and the text of settings to findings.
-//! Names and keys come from a table; no value ever gets into a finding.
+//! What takes a leader off its subscription: pure functions from an environment and the text of settings to traps.
+//! Names and keys come from a table; no value ever gets into one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::place::line_of;
@@ -48,10 +48,8 @@ enum File {
 }
 
 /// Something that takes a leader off its subscription.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// Which leading agent.
-    pub leader: String,
+#[derive(Debug, PartialEq, Eq)]
+pub struct Trap {
     /// The variable or key, without its value, or that the file cannot be read.
     pub name: String,
     /// The file; without one it is the environment.
@@ -64,9 +62,9 @@ pub struct Finding {
     pub fix: String,
 }
 
-// === impl Finding ===
+// === impl Trap ===
 
-impl Finding {
+impl Trap {
     /// Returns where it is, with its name.
     pub fn place(&self) -> String {
         match (&self.file, self.line) {
@@ -81,11 +79,10 @@ impl Finding {
 
 impl Leader {
     /// Returns what stands in an environment.
-    pub fn in_environment(&self, environment: &BTreeMap<String, String>) -> Vec<Finding> {
+    pub fn in_environment(&self, environment: &BTreeMap<String, String>) -> Vec<Trap> {
         let found = environment.iter().filter_map(|(name, value)| Some((name, self.effect(name, value)?)));
         found
-            .map(|(name, does)| Finding {
-                leader: self.leader.clone(),
+            .map(|(name, does)| Trap {
                 name: name.clone(),
                 file: None,
                 line: None,
@@ -96,9 +93,8 @@ impl Leader {
     }
 
     /// Returns what stands in the text of a settings file.
-    pub fn in_settings(&self, file: &Path, text: &str) -> Vec<Finding> {
-        let finding = |name: &str, line, does: String, fix: String| Finding {
-            leader: self.leader.clone(),
+    pub fn in_settings(&self, file: &Path, text: &str) -> Vec<Trap> {
+        let finding = |name: &str, line, does: String, fix: String| Trap {
             name: name.to_owned(),
             file: Some(file.to_path_buf()),
             line,
@@ -134,9 +130,8 @@ impl Leader {
     }
 
     /// Returns what to tell of a file that is there and cannot be read.
-    pub fn unreadable(&self, file: &Path, line: Option<usize>, why: &str) -> Finding {
-        Finding {
-            leader: self.leader.clone(),
+    pub fn unreadable(&self, file: &Path, line: Option<usize>, why: &str) -> Trap {
+        Trap {
             name: "cannot be read".to_owned(),
             file: Some(file.to_path_buf()),
             line: line.filter(|line| *line > 0),
@@ -205,7 +200,7 @@ mod tests {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
-    fn names(findings: &[Finding]) -> Vec<(&str, Option<usize>)> {
+    fn names(findings: &[Trap]) -> Vec<(&str, Option<usize>)> {
         findings.iter().map(|finding| (finding.name.as_str(), finding.line)).collect()
     }
 
@@ -226,7 +221,7 @@ mod tests {
         let found = leader().in_settings(Path::new("s.json"), text);
         assert_eq!(names(&found), [("env.USE_CLOUD", Some(3)), ("env.BASE_URL", Some(4)), ("keyHelper", Some(6))]);
         assert_eq!(found[1].place(), "s.json:4: env.BASE_URL");
-        assert!(!serde_json::to_string(&found).expect("JSON").contains("secret"), "{found:?}");
+        assert!(!format!("{found:?}").contains("secret"), "{found:?}");
     }
 
     #[test]
