@@ -153,7 +153,12 @@ impl Keeper {
                 // Who reported may have given up waiting.
                 let _ = reply.send(answer);
             }
-            Order::Listed(source) => self.listed |= self.dir.is_program(source),
+            Order::Listed(source) if !self.listed && self.dir.is_program(source) => {
+                self.listed = true;
+                self.facts.listed = true;
+                hear::keep(&self.worker, &self.facts, &self.dir).await;
+            }
+            Order::Listed(_) => {}
         }
     }
 
@@ -190,6 +195,7 @@ impl Keeper {
         let mut facts = std::mem::take(&mut self.facts);
         self.site().recall(&mut facts);
         self.facts = facts;
+        self.listed |= self.facts.listed;
         self.cost = self.facts.cost;
         self.output = Output::from(self.dir.output(), self.facts.read);
     }

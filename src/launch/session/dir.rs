@@ -43,6 +43,9 @@ pub(in crate::launch) struct Facts {
     /// What stood at the guarded places at the start.
     #[serde(default)]
     pub found: Found,
+    /// Whether its program has listed the fleet's tools.
+    #[serde(default)]
+    pub listed: bool,
     /// Where its program writes down what it does.
     #[serde(default)]
     pub transcript: Option<PathBuf>,

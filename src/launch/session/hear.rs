@@ -49,6 +49,11 @@ pub(in crate::launch) async fn keep_transcript(
         return;
     }
     facts.transcript = path;
+    keep(worker, facts, dir).await;
+}
+
+/// Writes down what is known of a session, for a daemon that takes it over.
+pub(in crate::launch) async fn keep(worker: &Worker, facts: &Facts, dir: &SessionDir) {
     let kept = facts.clone();
     if let Err(error) = dir.on_disk(move |dir| dir.write_facts(&kept)).await {
         tracing::warn!(worker = %worker.name, %error, "what is known of a session cannot be written down");

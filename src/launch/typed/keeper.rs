@@ -133,6 +133,7 @@ impl Keeper {
         let mut facts = std::mem::take(&mut self.facts);
         self.site().recall(&mut facts);
         self.facts = facts;
+        self.listed |= self.facts.listed;
     }
 
     /// Returns what the markers of its plan stand for.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::super::session::hear;
 use super::ends::Ends;
 use super::keeper::{Keeper, Order};
 use super::look::{Look, tail_of};
@@ -50,7 +51,7 @@ pub(super) enum Doing {
     /// A text is on its way into it.
     Submitting(Box<Submitting>),
     /// It works at a turn.
-    Working(Working),
+    Working(Box<Working>),
     /// It was told to stop a turn that is over for the fleet.
     Stopping(Stopping),
 }
@@ -129,7 +130,12 @@ impl Keeper {
                 // Who reported may have given up waiting.
                 let _ = reply.send(answer);
             }
-            Order::Listed(source) => self.listed |= self.dir.is_program(source),
+            Order::Listed(source) if !self.listed && self.dir.is_program(source) => {
+                self.listed = true;
+                self.facts.listed = true;
+                hear::keep(&self.worker, &self.facts, &self.dir).await;
+            }
+            Order::Listed(_) => {}
         }
         self.soon(Duration::ZERO);
     }
@@ -389,7 +395,8 @@ impl Keeper {
     }
 
     async fn work(&mut self, turn: TurnId, text: String, ends: Ends, replied: bool) {
-        self.doing = Doing::Working(Working { turn, text, last: None, since: Instant::now(), replied, ends });
+        let since = Instant::now();
+        self.doing = Doing::Working(Box::new(Working { turn, text, last: None, since, replied, ends }));
         self.soon(Duration::ZERO);
     }
 
