@@ -10,8 +10,6 @@ use super::note::{Missing, Several};
 use super::status::{Dirt, shown};
 use crate::launch::exclude::hide_ours;
 
-/// What git does not see in any of its trees.
-
 /// A repository, seen from a directory in one of its checkouts.
 pub(super) struct Repo {
     /// git at the top of the checkout.
