@@ -5,6 +5,7 @@
 //! read stands in its profile. No rule about turns may come in.
 
 mod ends;
+mod hand;
 mod keeper;
 mod look;
 mod nudge;
@@ -13,6 +14,7 @@ mod report;
 mod sessions;
 mod settle;
 mod start;
+mod stop;
 mod submit;
 mod text;
 mod transcript;
