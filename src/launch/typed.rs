@@ -21,10 +21,11 @@ mod transcript;
 mod tree;
 mod work;
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -76,7 +77,7 @@ impl Typed {
     )]
     pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (orders, taken) = mpsc::unbounded_channel();
-        let desk = Arc::new(Desk { options, paused: AtomicBool::new(false) });
+        let desk = Arc::new(Desk { options, paused: AtomicBool::new(false), handed_on: Mutex::default() });
         (Self { orders, desk: desk.clone() }, sessions::Sessions::new(desk).run(taken))
     }
 }
@@ -130,6 +131,8 @@ struct Desk {
     options: Options,
     /// Whether nothing may be typed.
     paused: AtomicBool,
+    /// Sessions whose worktree is not put away at their end: another takes it over.
+    handed_on: Mutex<HashSet<(WorkerName, u64)>>,
 }
 
 /// What is in the way of a text while fleetd is paused.
@@ -138,6 +141,28 @@ const PAUSED: &str = "fleetd is paused";
 impl Desk {
     fn is_paused(&self) -> bool {
         self.paused.load(Ordering::SeqCst)
+    }
+
+    /// Notes at the stop of a session whether its worktree is handed on. Returns whether it was to be, and is not now.
+    fn note_tree(&self, worker: &Worker) -> bool {
+        let session = (worker.name.clone(), worker.session);
+        let mut handed_on = self.handed_on.lock().unwrap_or_else(PoisonError::into_inner);
+        if worker.hands_tree_on() {
+            handed_on.insert(session);
+            return false;
+        }
+        handed_on.remove(&session)
+    }
+
+    /// Returns whether the worktree of a session that ends is handed on.
+    fn hands_tree_on(&self, worker: &Worker) -> bool {
+        let session = (worker.name.clone(), worker.session);
+        self.handed_on.lock().unwrap_or_else(PoisonError::into_inner).contains(&session)
+    }
+
+    /// A session has ended.
+    fn forget_tree(&self, session: &(WorkerName, u64)) {
+        self.handed_on.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
     }
 
     fn host(&self) -> &dyn PaneHost {

@@ -17,12 +17,13 @@ use super::super::plan::permitted;
 use super::Desk;
 use super::files::Standing;
 use super::keeper::Keeper;
+use super::sessions::dir_name;
 use crate::fleet::plan::MARKER;
 use crate::fleet::time::Time;
 use crate::fleet::work::{Work, WorktreeSpec};
 use crate::fleet::worker::Worker;
 use crate::launch::turn_dir::now;
-use crate::launch::worktree::{Made, Wanted, WorktreeError, make, remove, set_up, standing};
+use crate::launch::worktree::{Made, Progress, Wanted, WorktreeError, make, remove, set_up, standing};
 
 /// How long an ended turn waits to be told what was done in the tree.
 const TO_TELL: Duration = Duration::from_secs(20);
@@ -47,7 +48,7 @@ impl Keeper {
     pub(super) async fn settle_in(&mut self, may_start: bool) -> Result<(), String> {
         let Some(spec) = self.worker.profile.worktree.as_deref().cloned() else { return Ok(()) };
         let is_new = may_start && !self.stop.is_cancelled() && matches!(self.dir.standing(), Ok(Standing::Unclaimed));
-        let made = match is_new {
+        let made = match is_new && self.handed_on().is_none() {
             true => self.make_tree(spec).await.map(Some),
             false => self.find_tree(),
         };
@@ -70,6 +71,9 @@ impl Keeper {
     /// Puts the tree away. Returns why it is kept, if it is.
     pub(super) async fn put_tree_away(&self) -> Option<String> {
         self.worker.profile.worktree.as_ref()?;
+        if self.desk.hands_tree_on(&self.worker) {
+            return None;
+        }
         match self.find_tree() {
             Ok(made) => put_away(&self.desk, made?).await,
             Err(error) => Some(format!("is kept: {error}")),
@@ -94,9 +98,18 @@ impl Keeper {
         Made::find(&self.desk.trees().join(self.tree_name()))
     }
 
-    /// A tree has the name of its session's files.
+    /// A tree has the name of its session's files, or of those of the session whose place this one took.
     fn tree_name(&self) -> String {
-        self.dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned()
+        let own = || self.dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.handed_on().unwrap_or_else(own)
+    }
+
+    /// Returns the name of the tree that the session before this one left to it, if that is whole. One that was put away
+    /// because that session died may go any time.
+    fn handed_on(&self) -> Option<String> {
+        let name = dir_name(&self.worker.name, self.worker.life.tree?);
+        let made = Made::find(&self.desk.trees().join(&name)).ok()??;
+        (made.progress == Progress::SetUp && made.path.join(".git").is_file()).then_some(name)
     }
 
     /// Makes the tree, or finishes it, and sets it up.
