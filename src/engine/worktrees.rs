@@ -83,7 +83,10 @@ impl Handle {
     pub async fn remove_worktree(&self, caller: &Caller, request: RemoveWorktreeRequest) -> Result<TrashView, Refusal> {
         rules::check(caller, Verb::Stop)?;
         let fleet = self.fleet();
-        let owner = fleet.workers().find(|worker| format!("{}-{}", worker.name, worker.session) == request.name);
+        let owner = fleet.workers().find(|worker| {
+            let mut sessions = [Some(worker.session), worker.life.tree].into_iter().flatten();
+            sessions.any(|session| format!("{}-{session}", worker.name) == request.name)
+        });
         if let Some(worker) = owner {
             let says = format!("worktree '{}' belongs to worker '{}', which lives", request.name, worker.name);
             return Err(Refusal::new(RefusalKind::Conflict, says)

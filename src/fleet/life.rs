@@ -22,6 +22,9 @@ pub struct Life {
     /// How far it has come on its way to a fresh session, if it is on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renewal: Option<Renewal>,
+    /// The session whose worktree it goes on in: that of the one whose place it took. None = its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<u64>,
 }
 
 /// How far a worker has come on its way to a fresh session.

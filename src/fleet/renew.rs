@@ -132,6 +132,12 @@ impl Fleet {
             return false;
         };
         if self.is_surplus(&worker) && !self.is_awaited(&worker) {
+            if worker.hands_tree_on() {
+                // Nobody takes it over: it is put away after all.
+                let mut worker = (*worker).clone();
+                worker.life.renewal = None;
+                cx.effect(Effect::Work(WorkEffect::Stop(Arc::new(worker))));
+            }
             return false;
         }
         let note = match worker.life.renewal {
@@ -154,7 +160,9 @@ impl Fleet {
         let newest = newest.filter(|profile| profile.has_session()).cloned();
         let profile = newest.map_or_else(|| worker.profile.clone(), Arc::new);
         let generation = self.generation().max(worker.generation);
-        let life = Life { renewal: Some(Renewal::Fresh(note)), ..Life::default() };
+        // What is under way in its worktree goes on there.
+        let tree = worker.profile.worktree.as_ref().map(|_| worker.life.tree.unwrap_or(worker.session));
+        let life = Life { renewal: Some(Renewal::Fresh(note)), tree, ..Life::default() };
         let session = self.fresh();
         let (state, since) = (WorkerState::Starting, cx.now);
         let anew =

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{RoleName, TurnId, WorkerName};
-use super::life::Life;
+use super::life::{Life, Renewal};
 use super::team::Profile;
 use super::time::Time;
 
@@ -111,5 +111,10 @@ impl Worker {
     /// Returns whether it can take a turn now.
     pub fn is_free(&self) -> bool {
         self.is_idle() && !self.life.is_ending()
+    }
+
+    /// Returns whether its worktree waits for the session that takes the place of this one.
+    pub fn hands_tree_on(&self) -> bool {
+        self.profile.worktree.is_some() && matches!(self.life.renewal, Some(Renewal::Ending(_)))
     }
 }

@@ -29,6 +29,7 @@ use crate::fleet::input::{Sighting, WorkEffect};
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::worker::Worker;
 use crate::launch::policy::Policy;
+use crate::launch::session::handed::HandedOn;
 
 /// How long a report waits for its answer.
 const ANSWER: std::time::Duration = std::time::Duration::from_secs(4);
@@ -64,7 +65,7 @@ impl Lines {
     )]
     pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (orders, taken) = mpsc::unbounded_channel();
-        let desk = Arc::new(Desk { options, paused: AtomicBool::new(false) });
+        let desk = Arc::new(Desk { options, paused: AtomicBool::new(false), handed_on: HandedOn::default() });
         (Self { orders, desk: desk.clone() }, sessions::Sessions::new(desk).run(taken))
     }
 }
@@ -114,6 +115,7 @@ struct Desk {
     options: Options,
     /// Whether nothing may be written.
     paused: AtomicBool,
+    handed_on: HandedOn,
 }
 
 /// What is in the way of a text while fleetd is paused.

@@ -2,6 +2,7 @@
 //! works, what its own program reports, the first line of its texts. How a text gets into it is theirs alone.
 
 pub(super) mod dir;
+pub(super) mod handed;
 pub(super) mod hear;
 pub(super) mod place;
 pub(super) mod sweep;

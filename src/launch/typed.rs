@@ -36,6 +36,7 @@ use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::typing::Typing;
 use crate::fleet::worker::Worker;
 use crate::launch::policy::Policy;
+use crate::launch::session::handed::HandedOn;
 
 /// How long a report waits for its answer.
 const ANSWER: std::time::Duration = std::time::Duration::from_secs(4);
@@ -75,7 +76,7 @@ impl Typed {
     )]
     pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (orders, taken) = mpsc::unbounded_channel();
-        let desk = Arc::new(Desk { options, paused: AtomicBool::new(false) });
+        let desk = Arc::new(Desk { options, paused: AtomicBool::new(false), handed_on: HandedOn::default() });
         (Self { orders, desk: desk.clone() }, sessions::Sessions::new(desk).run(taken))
     }
 }
@@ -129,6 +130,8 @@ struct Desk {
     options: Options,
     /// Whether nothing may be typed.
     paused: AtomicBool,
+    /// Sessions whose worktree is not put away at their end: another takes it over.
+    handed_on: HandedOn,
 }
 
 /// What is in the way of a text while fleetd is paused.

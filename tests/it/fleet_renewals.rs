@@ -229,3 +229,35 @@ fn a_fresh_session_that_fails_is_not_tried_for_a_role_that_is_gone() {
     stage.seen(Sighting::NotUp { worker: "s-1".into(), why: "no".into() });
     assert_eq!((stage.worker("s-1"), stage.orders()), ("none", vec![]));
 }
+
+#[test]
+fn a_fresh_session_keeps_the_worktree_and_one_that_is_not_replaced_gives_it_up() {
+    let cap = ContextCap { turns: Some(1), tokens: None };
+    let with_tree = |profile: &mut fleetd::fleet::team::Profile| {
+        profile.context_cap = Some(cap);
+        profile.worktree = Some(Box::default());
+    };
+    let mut stage = Stage::sessions(1, with_tree, |limits| limits.start_stagger = Span(0));
+    stage.calls(Caller::Leader, Call::Spawn { role: "s".into(), profile: None, key: None });
+    stage.up("s-1");
+    let first = worker(&stage).session;
+    for _ in 0..2 {
+        let turn = stage.send("s");
+        stage.replies(turn);
+        stage.taken(asked(&stage));
+        note(&mut stage, "a note");
+        stage.gone("s-1");
+        stage.up("s-1");
+        assert_eq!(worker(&stage).life.tree, Some(first));
+        assert!(worker(&stage).session > first);
+    }
+    let turn = stage.send("s");
+    stage.replies(turn);
+    note(&mut stage, "a note");
+    let mut without = (*stage.fleet.team().expect("there is one").clone()).clone();
+    without.generation = fleetd::fleet::team::Generation { number: 2, hash: "2".into() };
+    without.roles.remove(&"s".into());
+    stage.step(fleetd::fleet::input::Input::Team(without.into()));
+    stage.gone("s-1");
+    assert_eq!((stage.worker("s-1"), stage.orders()), ("none", vec!["stop s-1".to_owned()]), "its tree is put away");
+}

@@ -34,7 +34,14 @@ fn worker(name: &str) -> Worker {
         process: None,
         turns: 2,
         session: 7,
-        life: Life { ordered: true, turns: 3, tokens: 9, renewal: Some(Renewal::Fresh(Some(TurnId(8)))), up: None },
+        life: Life {
+            ordered: true,
+            turns: 3,
+            tokens: 9,
+            renewal: Some(Renewal::Fresh(Some(TurnId(8)))),
+            up: None,
+            tree: Some(4),
+        },
     }
 }
 

@@ -34,8 +34,12 @@ pub(super) struct Sessions {
 /// A session that has a keeper.
 struct Kept {
     session: u64,
+    /// The session whose worktree it goes on in.
+    tree: Option<u64>,
     orders: UnboundedSender<Order>,
     stop: CancellationToken,
+    /// The same session, if its end is to be gone through once more.
+    again: Option<Arc<Worker>>,
 }
 
 impl Sessions {
@@ -54,7 +58,10 @@ impl Sessions {
                     is_swept = true;
                     // First the trees, then who is kept: a keeper is there before its tree.
                     let trees = tree::all(&self.desk.options.sessions);
-                    let kept = self.kept.iter().map(|(name, kept)| dir_name(name, kept.session)).collect();
+                    let kept = self.kept.iter().flat_map(|(name, kept)| {
+                        [Some(kept.session), kept.tree].into_iter().flatten().map(|session| dir_name(name, session))
+                    });
+                    let kept = kept.collect();
                     self.chores.spawn(sweep::leftovers(self.desk.options.sessions.clone(), true, kept, trees));
                 }
                 told = told.recv() => match told {
@@ -86,8 +93,13 @@ impl Sessions {
                 self.give(&worker, Order::Interrupt(turn));
             }
             WorkEffect::Stop(worker) => {
+                let is_given_up = self.desk.handed_on.note(&worker);
                 self.keeper_of(&worker, false);
-                if let Some(kept) = self.kept.get(&worker.name) {
+                if let Some(kept) = self.kept.get_mut(&worker.name) {
+                    if is_given_up && kept.stop.is_cancelled() {
+                        // Its keeper may have left the tree where it is by now: another one puts it away.
+                        kept.again = Some(worker);
+                    }
                     kept.stop.cancel();
                 }
             }
@@ -125,16 +137,25 @@ impl Sessions {
         let keeper = Keeper::new(self.desk.clone(), worker.clone(), taken, stop.clone());
         let task = self.keepers.spawn(keeper.run(may_start));
         self.names.insert(task.id(), (worker.name.clone(), worker.session));
-        self.kept.insert(worker.name.clone(), Kept { session: worker.session, orders, stop });
+        self.kept.insert(
+            worker.name.clone(),
+            Kept { session: worker.session, tree: worker.life.tree, orders, stop, again: None },
+        );
     }
 
     async fn keeper_ended(&mut self, ended: Result<(Id, ()), JoinError>) {
         let id = ended.as_ref().map_or_else(JoinError::id, |(id, ())| *id);
         let Some((name, session)) = self.names.remove(&id) else { return };
         // Its worker may have another session by now.
+        let mut again = None;
         if self.kept.get(&name).is_some_and(|kept| kept.session == session) {
-            self.kept.remove(&name);
+            again = self.kept.remove(&name).and_then(|kept| kept.again);
             self.turns.retain(|_, worker| *worker != name);
+        }
+        self.desk.handed_on.forget(&(name.clone(), session));
+        if let Some(worker) = again {
+            self.keeper_of(&worker, false);
+            self.kept.get(&name).into_iter().for_each(|kept| kept.stop.cancel());
         }
         if let Err(error) = ended {
             // Not its text: a panic may quote what it worked on. Its session may live, so nobody says that it is gone.

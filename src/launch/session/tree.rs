@@ -23,7 +23,7 @@ use crate::fleet::time::Time;
 use crate::fleet::work::{Work, WorktreeSpec};
 use crate::fleet::worker::Worker;
 use crate::launch::turn_dir::now;
-use crate::launch::worktree::{Made, Wanted, WorktreeError, make, remove, set_up, standing};
+use crate::launch::worktree::{Made, Progress, Wanted, WorktreeError, make, remove, set_up, standing};
 
 /// How long an ended turn waits to be told what was done in the tree.
 const TO_TELL: Duration = Duration::from_secs(20);
@@ -54,6 +54,8 @@ pub(in crate::launch) struct Tree<'a> {
     pub policy: &'a Policy,
     /// Tells that the session is to end.
     pub stop: &'a CancellationToken,
+    /// Whether another session takes the tree over at its end.
+    pub is_handed_on: bool,
 }
 
 impl Tree<'_> {
@@ -62,7 +64,7 @@ impl Tree<'_> {
     pub(in crate::launch) async fn settle_in(&self, may_start: bool) -> Result<Option<PathBuf>, String> {
         let Some(spec) = self.worker.profile.worktree.as_deref().cloned() else { return Ok(None) };
         let is_new = may_start && !self.stop.is_cancelled() && matches!(self.dir.standing(), Ok(Standing::Unclaimed));
-        let made = match is_new {
+        let made = match is_new && self.handed_on().is_none() {
             true => self.make_tree(spec).await.map(Some),
             false => self.find_tree(),
         };
@@ -79,6 +81,9 @@ impl Tree<'_> {
     /// Puts the tree away. Returns why it is kept, if it is.
     pub(in crate::launch) async fn put_away(&self) -> Option<String> {
         self.worker.profile.worktree.as_ref()?;
+        if self.is_handed_on {
+            return None;
+        }
         match self.find_tree() {
             Ok(made) => put_away(self.sessions(), made?).await,
             Err(error) => Some(format!("is kept: {error}")),
@@ -108,10 +113,21 @@ impl Tree<'_> {
         self.dir.path().parent().unwrap_or(Path::new(""))
     }
 
-    /// A tree has the name of its session.
+    /// A tree has the name of its session, or of the session whose place this one took.
     fn tree_name(&self) -> String {
-        let name = self.dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.strip_suffix(LINES).map(str::to_owned).unwrap_or(name)
+        let own = || {
+            let name = self.dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.strip_suffix(LINES).map(str::to_owned).unwrap_or(name)
+        };
+        self.handed_on().unwrap_or_else(own)
+    }
+
+    /// Returns the name of the tree that the session before this one left to it, if that is whole. One that was put away
+    /// because that session died may go any time.
+    fn handed_on(&self) -> Option<String> {
+        let name = format!("{}-{}", self.worker.name, self.worker.life.tree?);
+        let made = Made::find(&trees(self.sessions()).join(&name)).ok()??;
+        (made.progress == Progress::SetUp && made.path.join(".git").is_file()).then_some(name)
     }
 
     /// Makes the tree, or finishes it, and sets it up.

@@ -148,7 +148,8 @@ impl Keeper {
     /// Returns its worktree, which there may be.
     pub(super) fn tree(&self) -> Tree<'_> {
         let policy = &self.desk.options.policy;
-        Tree { worker: &self.worker, dir: &self.dir, policy, stop: &self.stop }
+        let is_handed_on = self.desk.handed_on.has(&self.worker);
+        Tree { worker: &self.worker, dir: &self.dir, policy, stop: &self.stop, is_handed_on }
     }
 
     pub(super) fn typing(&self) -> Typing {

@@ -56,7 +56,8 @@ impl Keeper {
                 }
                 Ok(Standing::Ended(_, record)) if self.worker.state == WorkerState::Starting && may_start => {
                     let why = said(record.as_deref());
-                    self.not_up(&why, None).await;
+                    let screen = self.screen().await.ok();
+                    self.not_up(&why, screen.as_ref()).await;
                     return None;
                 }
                 Ok(Standing::Ended(..)) => {
@@ -141,6 +142,10 @@ impl Keeper {
                     Ok(Standing::Ended(_, record)) => record,
                     _ => None,
                 };
+                // A pane keeps what its program showed last.
+                if let Ok(screen) = self.screen().await {
+                    last = screen;
+                }
                 break said(record.as_deref());
             }
             let said = match self.screen().await {

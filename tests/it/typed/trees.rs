@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fleetd::fleet::input::{Sighting, WorkEffect};
+use fleetd::fleet::life::Renewal;
 use fleetd::fleet::time::Span;
 use fleetd::fleet::work::WorktreeSpec;
 use fleetd::fleet::worker::Worker;
@@ -220,5 +221,59 @@ async fn a_kept_tree_of_an_older_store_is_not_given_to_a_new_worker() {
     let why = not_up(&house, &Arc::new(later)).await;
     assert!(why.contains("is taken by an earlier tree, on fleet/s-1-5"), "{why}");
     assert_eq!(fs::read_to_string(tree(&house).join("new.txt")).unwrap(), "old work");
+    house.nothing_is_left();
+}
+
+/// The worker as it is when its session is ended for a fresh one, and that fresh one in its place.
+fn renewed(worker: &Arc<Worker>) -> (Arc<Worker>, Arc<Worker>) {
+    let mut ending = (*House::up(worker)).clone();
+    ending.life.renewal = Some(Renewal::Ending(None));
+    let mut fresh = Worker { session: worker.session + 1, ..(**worker).clone() };
+    fresh.life.renewal = Some(Renewal::Fresh(None));
+    fresh.life.tree = Some(worker.life.tree.unwrap_or(worker.session));
+    (Arc::new(ending), Arc::new(fresh))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fresh_session_goes_on_in_the_tree_of_the_one_before_it() {
+    let house = repository(House::new());
+    let mut life = house.live();
+    let mut worker = with_tree(&house.worker(&[]), spec("echo once >> out"));
+    life.starts(&worker).await;
+    write(&tree(&house).join("half.txt"), "under way");
+    for _ in 0..2 {
+        let (ending, fresh) = renewed(&worker);
+        life.order(WorkEffect::Stop(ending));
+        assert_eq!(life.gone().await, "it was stopped", "nothing is said of its tree");
+        let root = life.starts(&fresh).await;
+        assert_eq!(fs::read_link(format!("/proc/{}/cwd", root.pid)).unwrap(), tree(&house));
+        worker = fresh;
+    }
+    assert_eq!(fs::read_to_string(tree(&house).join("half.txt")).unwrap(), "under way");
+    assert_eq!(fs::read_to_string(tree(&house).join("out")).unwrap(), "once\n", "it is not set up again");
+    life.dies().await;
+    let mut second = house.live();
+    second.hand(&worker, &house.turn(1, "work", 1));
+    let began = second.next().await;
+    assert!(matches!(began, Sighting::Began { .. }), "{began:?}");
+    second.taken().await;
+    assert_eq!(second.finished().await.work.map(|work| work.dirty), Some(true), "it is told of that tree");
+    fs::remove_file(tree(&house).join("half.txt")).unwrap();
+    second.stops(&worker).await;
+    assert!(!tree(&house).exists() && trash(&house).is_dir(), "its own end puts it away");
+    house.nothing_is_left();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tree_that_nobody_takes_over_is_put_away_after_all() {
+    let house = repository(House::new());
+    let mut life = house.live();
+    let worker = with_tree(&house.worker(&[]), spec(""));
+    life.starts(&worker).await;
+    life.order(WorkEffect::Stop(renewed(&worker).0));
+    life.gone().await;
+    assert!(tree(&house).exists());
+    life.stops(&worker).await;
+    assert!(!tree(&house).exists() && trash(&house).is_dir());
     house.nothing_is_left();
 }
