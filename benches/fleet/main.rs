@@ -14,7 +14,8 @@ mod sessions;
 mod table;
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    // cargo adds a word of its own.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         // The caller of ten thousand messages must be another process, or its memory would be counted too.
         ["held", url, count] => held::hold(url, count.parse().expect("a number")),

@@ -55,7 +55,9 @@ fn serve(dir: &Path) -> Serving {
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).expect("a fifo");
     let team = TEAM.replace("AGENT", &agent().display().to_string()).replace("FIFO", &fifo.display().to_string());
     std::fs::write(charter.join("team.lua"), team).expect("a charter");
-    let settings = format!("pane_host = \"embedded\"\n[limits]\nmax_workers = {}\n", WORKERS + 1);
+    // What a fleet takes to start so many is not the stagger between two starts.
+    let limits = format!("max_workers = {}\nstart_stagger = \"0s\"\n", WORKERS + 1);
+    let settings = format!("pane_host = \"embedded\"\n[limits]\n{limits}");
     std::fs::write(dir.join("fleetd.toml"), settings).expect("settings");
     Serving::start(dir)
 }

@@ -18,7 +18,7 @@ struct Row {
 impl Table {
     /// Adds a time beside the time that it cannot fall below.
     pub fn time(&mut self, what: &str, figure: Duration, limit: &str, floor: Duration) {
-        self.0.push(Row {
+        self.add(Row {
             what: what.into(),
             figure: micros(figure),
             limit: format!("{} ({limit})", micros(floor)),
@@ -28,7 +28,7 @@ impl Table {
 
     /// Adds a rate beside the rate that it cannot exceed.
     pub fn rate(&mut self, what: &str, figure: f64, limit: &str, ceiling: f64) {
-        self.0.push(Row {
+        self.add(Row {
             what: what.into(),
             figure: format!("{figure:.0}/s"),
             limit: format!("{ceiling:.0}/s ({limit})"),
@@ -38,7 +38,7 @@ impl Table {
 
     /// Adds memory in MB beside what it cannot fall far below.
     pub fn memory(&mut self, what: &str, figure: f64, limit: &str, floor: f64) {
-        self.0.push(Row {
+        self.add(Row {
             what: what.into(),
             figure: format!("{figure:.0} MB"),
             limit: format!("{floor:.0} MB ({limit})"),
@@ -48,7 +48,13 @@ impl Table {
 
     /// Adds a figure beside its bar.
     pub fn plain(&mut self, what: &str, figure: String, bar: &str) {
-        self.0.push(Row { what: what.into(), figure, limit: bar.into(), ratio: None });
+        self.add(Row { what: what.into(), figure, limit: bar.into(), ratio: None });
+    }
+
+    /// Says each row at once too: a run takes minutes, and one that is broken off has told something.
+    fn add(&mut self, row: Row) {
+        eprint!("{row}");
+        self.0.push(row);
     }
 }
 
@@ -63,10 +69,13 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "| what | measured | beside | ratio |")?;
         writeln!(f, "| --- | --- | --- | --- |")?;
-        for row in &self.0 {
-            let ratio = row.ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
-            writeln!(f, "| {} | {} | {} | {ratio} |", row.what, row.figure, row.limit)?;
-        }
-        Ok(())
+        self.0.iter().try_for_each(|row| row.fmt(f))
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ratio = self.ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
+        writeln!(f, "| {} | {} | {} | {ratio} |", self.what, self.figure, self.limit)
     }
 }

@@ -1,10 +1,13 @@
 //! What launchers of sessions share, whether a session is typed to or reads lines: its directory, the place in which it
-//! works, what its own program reports, the first line of its texts. How a text gets into it is theirs alone.
+//! works, who keeps it and how that is told things, what its own program reports, the first line of its texts. How a text gets into it is theirs alone.
 
 pub(super) mod dir;
+pub(super) mod front;
+pub(super) mod gone;
 pub(super) mod handed;
 pub(super) mod hear;
 pub(super) mod place;
+pub(super) mod roster;
 pub(super) mod sweep;
 pub(super) mod text;
 pub(super) mod tree;

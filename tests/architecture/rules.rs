@@ -64,6 +64,11 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
         "its one task, run by the daemon, owns the keeper of each session",
     ),
     (
+        "src/launch/session/roster",
+        &["task::JoinSet", "JoinSet::new"],
+        "a launcher's one task, run by the daemon, owns it and with it the keeper of each session",
+    ),
+    (
         "src/launch/typed",
         &["task::JoinSet", "JoinSet::new", "task::spawn_blocking"],
         "its one task, run by the daemon, owns the keeper of each session; ending a tree blocks and is awaited on the spot",

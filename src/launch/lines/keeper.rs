@@ -15,22 +15,23 @@ use tokio_util::sync::CancellationToken;
 use super::super::ended::gone;
 use super::super::ending;
 use super::super::fill::Fill;
-use super::super::session::dir::{Facts, SessionDir, Standing, said};
+use super::super::session::dir::{Facts, SessionDir, said};
+use super::super::session::front::Order;
+use super::super::session::gone::how_it_ended;
 use super::super::session::hear;
 use super::super::session::place::Site;
 use super::super::session::tree::Tree;
+use super::Desk;
 use super::output::Output;
 use super::pipe::Pipe;
 use super::sessions::dir_of;
 use super::work::Doing;
-use super::{Desk, Reply};
-use crate::engine::ports::{Report, Source};
+use crate::engine::ports::Report;
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
 use crate::fleet::plan::Plan;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::signs::{self, Meaning};
-use crate::fleet::turn::Turn;
 use crate::fleet::worker::{Worker, WorkerState};
 use crate::process::ProcessId;
 
@@ -46,15 +47,6 @@ const REST: Duration = Duration::from_secs(1);
 const TO_BE_ORDERED: Duration = Duration::from_secs(2);
 /// How many lines of stderr are told of a session that ended.
 const LAST_LINES: usize = 6;
-
-/// What a keeper is told.
-pub(super) enum Order {
-    Hand(Arc<Turn>, Option<TurnId>),
-    Interrupt(TurnId),
-    Forget(TurnId),
-    Report(Report, Reply),
-    Listed(Source),
-}
 
 /// The keeper of one session.
 pub(super) struct Keeper {
@@ -158,7 +150,8 @@ impl Keeper {
                 self.facts.listed = true;
                 hear::keep(&self.worker, &self.facts, &self.dir).await;
             }
-            Order::Listed(_) => {}
+            // What its lines say of the end counts.
+            Order::Replied(_) | Order::Listed(_) => {}
         }
     }
 
@@ -276,22 +269,7 @@ impl Keeper {
 
     /// Its pane-exec is gone by itself.
     pub(super) async fn report_gone(&mut self) {
-        let (started, record) = loop {
-            match self.dir.standing() {
-                Ok(Standing::Ended(started, record)) => break (Some(started), record),
-                Ok(_) => break (None, None),
-                Err(error) => {
-                    tracing::warn!(worker = %self.worker.name, %error, "how a session ended cannot be read");
-                    self.rest().await;
-                }
-            }
-        };
-        if record.is_none()
-            && let Some(root) = started.filter(|started| started.is_this_boot()).map(|started| started.process)
-        {
-            tracing::warn!(worker = %self.worker.name, pid = root.pid, "a session's pane-exec was killed, and not by fleetd");
-            drop(self.dir.on_disk(move |_| ending::kill(root)).await);
-        }
+        let record = how_it_ended(&self.dir, &self.worker.name, &self.stop).await;
         self.is_gone = true;
         self.await_turn().await;
         self.read_to_now().await;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use super::super::session::front::PAUSED;
 use super::super::session::text::noted;
 use super::keeper::Keeper;
 use super::output::Output;
@@ -137,8 +138,8 @@ impl Keeper {
         if let Some(why) = self.site().astray(&self.facts) {
             return Err(why);
         }
-        if self.desk.is_paused() {
-            return Err(super::PAUSED.into());
+        if self.desk.pause.is_on() {
+            return Err(PAUSED.into());
         }
         let say = self.plan().and_then(|plan| plan.lines.as_ref()).map(|lines| lines.say.clone());
         let say = say.ok_or("its launch plan does not say what is written to it")?;
@@ -175,7 +176,7 @@ impl Keeper {
         let Doing::At(at) = &mut self.doing else { return };
         let why = match written {
             Err(error) => format!("its input cannot be written: {error}"),
-            Ok(()) if self.desk.is_paused() && self.pipe.is_untouched() => super::PAUSED.to_owned(),
+            Ok(()) if self.desk.pause.is_on() && self.pipe.is_untouched() => PAUSED.to_owned(),
             Ok(()) if self.pipe.stuck_for() >= TO_BE_READ => "its input is full: its program does not read".to_owned(),
             Ok(()) if !self.pipe.is_through() || at.given.is_some() => return,
             Ok(()) => {

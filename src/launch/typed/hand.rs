@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::super::session::front::PAUSED;
 use super::ends::Ends;
 use super::keeper::Keeper;
 use super::look::{Look, tail_of};
@@ -134,7 +135,7 @@ impl Keeper {
         if submitting.is_cut {
             return self.end_cut().await;
         }
-        if self.desk.is_paused() && submitting.submission.wants_enter(look, &typing) {
+        if self.desk.pause.is_on() && submitting.submission.wants_enter(look, &typing) {
             return self.soon(LOOK_AT_STOP);
         }
         let is_above =
@@ -187,8 +188,8 @@ impl Keeper {
 
     /// Types the text. The error says why nothing was typed.
     async fn paste(&mut self, turn: &Turn, text: String) -> Result<(), Untyped> {
-        if self.desk.is_paused() {
-            return Err(Untyped::NotNow(super::PAUSED.into()));
+        if self.desk.pause.is_on() {
+            return Err(Untyped::NotNow(PAUSED.into()));
         }
         let pane = self.pane().ok_or_else(|| Untyped::NotNow("its pane is not known".into()))?;
         let id = turn.id;
@@ -198,9 +199,9 @@ impl Keeper {
             Ok(false) => return Ok(()),
             Err(error) => return Err(Untyped::NotNow(format!("it cannot be noted that it is typed: {error}"))),
         }
-        if self.desk.is_paused() {
+        if self.desk.pause.is_on() {
             self.dir.on_disk(move |dir| dir.forget(id)).await.map_err(|error| Untyped::NotNow(error.to_string()))?;
-            return Err(Untyped::NotNow(super::PAUSED.into()));
+            return Err(Untyped::NotNow(PAUSED.into()));
         }
         match self.desk.host().paste(pane, text.into()).await {
             // Whether it was typed, the screen shows.

@@ -15,18 +15,17 @@ use super::super::ended::gone;
 use super::super::ending;
 use super::super::fill::Fill;
 use super::super::session::dir::{Facts, SessionDir, Standing, said};
+use super::super::session::front::Order;
+use super::super::session::gone::how_it_ended;
 use super::super::session::place::Site;
 use super::super::session::tree::Tree;
+use super::Desk;
 use super::look::Look;
 use super::sessions::{Placed, dir_of};
 use super::work::Doing;
-use super::{Desk, Reply};
 use crate::engine::panes::{Pane, PaneError, Screen};
-use crate::engine::ports::{Report, Source};
-use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
 use crate::fleet::plan::Plan;
-use crate::fleet::turn::Turn;
 use crate::fleet::typing::Typing;
 use crate::fleet::worker::{Worker, WorkerState};
 use crate::process::ProcessId;
@@ -40,19 +39,8 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// How long to wait before what cannot be read or reached now is tried again.
 const REST: Duration = Duration::from_secs(1);
 
-/// What a keeper is told.
-pub(super) enum Order {
-    /// This turn, and before it the reply to that one, a note, if there is one.
-    Hand(Arc<Turn>, Option<TurnId>),
-    Interrupt(TurnId),
-    Replied(TurnId),
-    Forget(TurnId),
-    Report(Report, Reply),
-    Listed(Source),
-}
-
 /// How a keeper is told things, and tells where its session is.
-pub(super) struct Told {
+pub(super) struct Ways {
     pub orders: UnboundedReceiver<Order>,
     pub stop: CancellationToken,
     pub look: Arc<Notify>,
@@ -86,9 +74,9 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new(desk: Arc<Desk>, worker: Arc<Worker>, told: Told) -> Self {
+    pub(super) fn new(desk: Arc<Desk>, worker: Arc<Worker>, ways: Ways) -> Self {
         let dir = dir_of(&desk, &worker);
-        let Told { orders, stop, look, placing } = told;
+        let Ways { orders, stop, look, placing } = ways;
         // What the fleet was told of an adopted session is not known: the first look is reported in any case.
         let barred = (worker.state != WorkerState::Starting).then(String::new);
         Self {
@@ -279,22 +267,7 @@ impl Keeper {
 
     /// Its pane-exec is gone by itself.
     pub(super) async fn report_gone(&mut self) {
-        let (started, record) = loop {
-            match self.dir.standing() {
-                Ok(Standing::Ended(started, record)) => break (Some(started), record),
-                Ok(_) => break (None, None),
-                Err(error) => {
-                    tracing::warn!(worker = %self.worker.name, %error, "how a session ended cannot be read");
-                    self.rest().await;
-                }
-            }
-        };
-        if record.is_none()
-            && let Some(root) = started.filter(|started| started.is_this_boot()).map(|started| started.process)
-        {
-            tracing::warn!(worker = %self.worker.name, pid = root.pid, "a session's pane-exec was killed, and not by fleetd");
-            drop(tokio::task::spawn_blocking(move || ending::kill(root)).await);
-        }
+        let record = how_it_ended(&self.dir, &self.worker.name, &self.stop).await;
         self.tell_traces().await;
         let kept = self.clear_away().await;
         let why = said(record.as_deref()) + &kept;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::super::session::front::PAUSED;
 use super::Desk;
 use super::look::Look;
 use super::submit::{Act, End, Submission};
@@ -49,8 +50,8 @@ async fn type_line(desk: &Desk, typing: &Typing, leader: Process, pane: &Pane, l
         let screen = desk.host().screen(pane.clone()).await.map_err(failed)?;
         let act = submission.next(began.elapsed(), &Look::of(&screen, typing), typing, |_| false, false);
         // A line that stands there gets its Enter: left behind it would be taken for somebody's draft.
-        if desk.is_paused() && act == Act::Paste {
-            return Err(super::PAUSED.into());
+        if desk.pause.is_on() && act == Act::Paste {
+            return Err(PAUSED.into());
         }
         // Whoever is behind the leader in its terminal, such as its shell, would run the line as a command.
         if !is_in_foreground(ProcessId::from(leader)) {

@@ -1,23 +1,26 @@
-//! The launcher's one task: takes orders and gives each session a keeper, which does what the order says.
-//! Here it is decided which session is kept by whom, nothing else.
+//! The launcher's one task: passes on what it is told to the keepers of its sessions, and what panes show to those whom it
+//! concerns; nudges the leader; sweeps once after the start. Which session is kept by whom, the roster knows.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::super::memory;
 use super::super::session::dir::SessionDir;
+use super::super::session::front::{Order, Told};
+use super::super::session::handed::HandedOn;
+use super::super::session::roster::{Keeping, Roster};
 use super::super::session::{sweep, tree};
-use super::keeper::{Keeper, Order, Told};
+use super::keeper::{Keeper, Ways};
 use super::{Desk, nudge};
 use crate::engine::panes::PaneSeen;
-use crate::fleet::ids::{TurnId, WorkerName};
+use crate::engine::ports::Boxed;
+use crate::fleet::ids::WorkerName;
 use crate::fleet::input::{Sighting, WorkEffect};
 use crate::fleet::worker::Worker;
 
@@ -28,15 +31,10 @@ const SWEEP: Duration = Duration::from_secs(10);
 
 pub(super) struct Sessions {
     desk: Arc<Desk>,
-    kept: HashMap<WorkerName, Kept>,
-    keepers: JoinSet<()>,
-    names: HashMap<Id, (WorkerName, u64)>,
-    /// Which session has or had a turn, until that is forgotten.
-    turns: HashMap<TurnId, WorkerName>,
+    roster: Roster<Panes>,
     chores: JoinSet<()>,
     /// Where keepers say in which pane their session is.
     placed: mpsc::Receiver<Placed>,
-    placing: mpsc::Sender<Placed>,
 }
 
 /// Which session is in which pane now.
@@ -46,36 +44,51 @@ pub(super) struct Placed {
     pub pane: String,
 }
 
-/// A session that has a keeper.
-struct Kept {
-    session: u64,
-    /// The session whose worktree it goes on in.
-    tree: Option<u64>,
-    orders: UnboundedSender<Order>,
-    stop: CancellationToken,
+/// How sessions are kept here.
+struct Panes {
+    desk: Arc<Desk>,
+    placing: mpsc::Sender<Placed>,
+}
+
+/// What is known of a session's pane.
+pub(super) struct InPane {
     look: Arc<Notify>,
     pane: Option<String>,
-    /// The same session, if its end is to be gone through once more.
-    again: Option<Arc<Worker>>,
+}
+
+impl Keeping for Panes {
+    type More = InPane;
+
+    fn keeper(
+        &self,
+        worker: Arc<Worker>,
+        orders: UnboundedReceiver<Order>,
+        stop: CancellationToken,
+        may_start: bool,
+    ) -> (Boxed<()>, InPane) {
+        let look = Arc::new(Notify::new());
+        let ways = Ways { orders, stop, look: look.clone(), placing: self.placing.clone() };
+        let keeper = Keeper::new(self.desk.clone(), worker, ways);
+        (Box::pin(keeper.run(may_start)), InPane { look, pane: None })
+    }
+
+    fn handed_on(&self) -> &HandedOn {
+        &self.desk.handed_on
+    }
+
+    async fn tell(&self, sighting: Sighting) {
+        self.desk.tell(sighting).await;
+    }
 }
 
 impl Sessions {
     pub(super) fn new(desk: Arc<Desk>) -> Self {
-        let (keepers, chores) = (JoinSet::new(), JoinSet::new());
         let (placing, placed) = mpsc::channel(PLACED);
-        Self {
-            desk,
-            kept: HashMap::new(),
-            keepers,
-            names: HashMap::new(),
-            turns: HashMap::new(),
-            chores,
-            placed,
-            placing,
-        }
+        let roster = Roster::new(Panes { desk: desk.clone(), placing });
+        Self { desk, roster, chores: JoinSet::new(), placed }
     }
 
-    pub(super) async fn run(mut self, mut told: UnboundedReceiver<super::Told>) {
+    pub(super) async fn run(mut self, mut told: UnboundedReceiver<Told>) {
         let sweep = tokio::time::sleep(SWEEP);
         tokio::pin!(sweep);
         let mut is_swept = false;
@@ -84,22 +97,16 @@ impl Sessions {
             tokio::select! {
                 () = &mut sweep, if !is_swept => {
                     is_swept = true;
+                    let sessions = self.desk.options.sessions.clone();
                     // First the trees, then who is kept: a keeper is there before its tree.
-                    let trees = tree::all(&self.desk.options.sessions);
-                    let kept = self.kept.iter().flat_map(|(name, kept)| {
-                        [Some(kept.session), kept.tree].into_iter().flatten().map(|session| dir_name(name, session))
-                    });
-                    let kept = kept.collect();
-                    self.chores.spawn(sweep::leftovers(self.desk.options.sessions.clone(), false, kept, trees));
+                    let trees = tree::all(&sessions);
+                    self.chores.spawn(sweep::leftovers(sessions, false, self.roster.names(dir_name), trees));
                 }
                 told = told.recv() => match told {
-                    Some(super::Told::Order(order)) => self.carry_out(order).await,
-                    Some(super::Told::Report(worker, report, reply)) => self.give(&worker, Order::Report(report, reply)),
-                    Some(super::Told::Listed(worker, source)) => {
-                        if let Some(kept) = self.kept.get(&worker) {
-                            let _ = kept.orders.send(Order::Listed(source));
-                        }
-                    }
+                    Some(told) => match self.roster.hear(told) {
+                        Some(order) => self.carry_out(order).await,
+                        None => {}
+                    },
                     None => return,
                 },
                 heard = seen.recv() => match heard {
@@ -109,113 +116,39 @@ impl Sessions {
                     Err(RecvError::Closed) => return,
                 },
                 Some(placed) = self.placed.recv() => self.place(placed),
-                Some(ended) = self.keepers.join_next_with_id() => self.keeper_ended(ended).await,
+                ended = self.roster.next() => self.roster.ended(ended).await,
                 Some(_) = self.chores.join_next() => {}
             }
         }
     }
 
-    /// Lets those look whom it concerns.
-    fn heard(&self, seen: &PaneSeen) {
-        let concerned = |kept: &&Kept| match seen {
-            PaneSeen::Changed(pane) | PaneSeen::Gone(pane) => kept.pane.as_ref() == Some(pane),
-            PaneSeen::Up | PaneSeen::Down(_) => true,
-        };
-        self.kept.values().filter(concerned).for_each(|kept| kept.look.notify_one());
-    }
-
-    fn place(&mut self, placed: Placed) {
-        if let Some(kept) = self.kept.get_mut(&placed.worker).filter(|kept| kept.session == placed.session) {
-            kept.pane = Some(placed.pane);
-            // What was printed before it was known where.
-            kept.look.notify_one();
-        }
-    }
-
+    /// Carries out what is for no single session.
     async fn carry_out(&mut self, order: WorkEffect) {
         match order {
-            WorkEffect::Start(worker) => self.keeper_of(&worker, true),
-            WorkEffect::Watch(worker) => self.keeper_of(&worker, false),
-            WorkEffect::Hand(worker, turn) => {
-                self.turns.insert(turn.id, worker.name.clone());
-                self.give(&worker, Order::Hand(turn, worker.life.note()));
-            }
-            WorkEffect::Interrupt(worker, turn) => {
-                self.turns.insert(turn, worker.name.clone());
-                self.give(&worker, Order::Interrupt(turn));
-            }
-            WorkEffect::Replied(worker, turn) => self.give(&worker, Order::Replied(turn)),
-            WorkEffect::Stop(worker) => {
-                let is_given_up = self.desk.handed_on.note(&worker);
-                self.keeper_of(&worker, false);
-                if let Some(kept) = self.kept.get_mut(&worker.name) {
-                    if is_given_up && kept.stop.is_cancelled() {
-                        // Its keeper may have left the tree where it is by now: another one puts it away.
-                        kept.again = Some(worker);
-                    }
-                    kept.stop.cancel();
-                }
-            }
-            WorkEffect::Forget(turn) => {
-                // Turns of processes are forgotten too, and most turns are another session's.
-                if let Some(kept) = self.turns.remove(&turn).and_then(|worker| self.kept.get(&worker)) {
-                    let _ = kept.orders.send(Order::Forget(turn));
-                }
-            }
             WorkEffect::Nudge(leader, waiting) => {
                 self.chores.spawn(nudge::tell(self.desk.clone(), leader, waiting));
             }
             // What is typed next is asked in that moment; who has a text in hand is to look at once.
-            WorkEffect::Pause(_) => self.kept.values().for_each(|kept| kept.look.notify_one()),
+            WorkEffect::Pause(_) => self.roster.all().for_each(|kept| kept.more.look.notify_one()),
             WorkEffect::Memory => self.desk.tell(Sighting::Memory { available: memory::available() }).await,
+            _ => {}
         }
     }
 
-    fn give(&mut self, worker: &Arc<Worker>, order: Order) {
-        self.keeper_of(worker, false);
-        if let Some(kept) = self.kept.get(&worker.name) {
-            // A keeper that ends in this moment has reported what became of its session, and that answers the order.
-            let _ = kept.orders.send(order);
-        }
+    /// Lets those look whom it concerns.
+    fn heard(&self, seen: &PaneSeen) {
+        let concerned = |pane: &InPane| match seen {
+            PaneSeen::Changed(changed) | PaneSeen::Gone(changed) => pane.pane.as_ref() == Some(changed),
+            PaneSeen::Up | PaneSeen::Down(_) => true,
+        };
+        self.roster.all().filter(|kept| concerned(&kept.more)).for_each(|kept| kept.more.look.notify_one());
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "an order must neither block the others nor be lost; a session has one turn, and a turn few orders"
-    )]
-    fn keeper_of(&mut self, worker: &Arc<Worker>, may_start: bool) {
-        if self.kept.get(&worker.name).is_some_and(|kept| kept.session == worker.session) {
-            return;
-        }
-        let (orders, taken) = mpsc::unbounded_channel();
-        let (stop, look) = (CancellationToken::new(), Arc::new(Notify::new()));
-        let told = Told { orders: taken, stop: stop.clone(), look: look.clone(), placing: self.placing.clone() };
-        let keeper = Keeper::new(self.desk.clone(), worker.clone(), told);
-        let task = self.keepers.spawn(keeper.run(may_start));
-        self.names.insert(task.id(), (worker.name.clone(), worker.session));
-        let (session, tree) = (worker.session, worker.life.tree);
-        self.kept.insert(worker.name.clone(), Kept { session, tree, orders, stop, look, pane: None, again: None });
-    }
-
-    async fn keeper_ended(&mut self, ended: Result<(Id, ()), JoinError>) {
-        let id = ended.as_ref().map_or_else(JoinError::id, |(id, ())| *id);
-        let Some((name, session)) = self.names.remove(&id) else { return };
-        // The worker may have its next session already.
-        let mut again = None;
-        if self.kept.get(&name).is_some_and(|kept| kept.session == session) {
-            again = self.kept.remove(&name).and_then(|kept| kept.again);
-            self.turns.retain(|_, worker| *worker != name);
-        }
-        self.desk.handed_on.forget(&(name.clone(), session));
-        if let Some(worker) = again {
-            self.keeper_of(&worker, false);
-            self.kept.get(&name).into_iter().for_each(|kept| kept.stop.cancel());
-        }
-        if let Err(error) = ended {
-            // Not its text: a panic may quote what it worked on. Its session may live, so nobody says that it is gone.
-            tracing::error!(worker = %name, panicked = error.is_panic(), "the keeper of a session broke");
-            let why = "fleetd's keeper of its session broke; stop it, or restart fleetd".to_string();
-            self.desk.tell(Sighting::Unreachable { worker: name, why }).await;
+    fn place(&mut self, placed: Placed) {
+        if let Some(kept) = self.roster.get_mut(&placed.worker).filter(|kept| kept.session == placed.session) {
+            kept.more.pane = Some(placed.pane);
+            // What was printed before it was known where.
+            kept.more.look.notify_one();
         }
     }
 }
@@ -226,6 +159,6 @@ pub(super) fn dir_of(desk: &Desk, worker: &Worker) -> SessionDir {
 }
 
 /// Returns the name of what belongs to a session.
-pub(super) fn dir_name(name: &WorkerName, session: u64) -> String {
+fn dir_name(name: &WorkerName, session: u64) -> String {
     format!("{name}-{session}")
 }

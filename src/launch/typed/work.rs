@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::super::session::front::Order;
 use super::super::session::hear;
 use super::ends::Ends;
 use super::hand::Submitting;
-use super::keeper::{Keeper, Order};
+use super::keeper::Keeper;
 use super::look::Look;
 use super::prompt_file;
 use super::settle::Told;
