@@ -103,10 +103,11 @@ impl Sessions {
                     self.chores.spawn(sweep::leftovers(sessions, false, self.roster.names(dir_name), trees));
                 }
                 told = told.recv() => match told {
-                    Some(told) => match self.roster.hear(told) {
-                        Some(order) => self.carry_out(order).await,
-                        None => {}
-                    },
+                    Some(told) => {
+                        if let Some(order) = self.roster.hear(told) {
+                            self.carry_out(order).await;
+                        }
+                    }
                     None => return,
                 },
                 heard = seen.recv() => match heard {

@@ -14,8 +14,10 @@ fn hold() -> Value {
 #[test]
 fn progress_comes_before_the_turn_has_ended_with_the_clients_token() {
     for token in [json!(7), json!("a token")] {
-        let door = Inside::new();
-        for client in [Client::new(door.local), Client::stateless(door.local)] {
+        for open in [Client::new, Client::stateless] {
+            // A door for each: what was released once holds nothing any more.
+            let door = Inside::new();
+            let client = open(door.local);
             let mut answer = client.start_call("fleet_send", hold(), json!({ "progressToken": token }));
             assert_eq!(answer.headers["content-type"], "text/event-stream");
             let first = answer.message().unwrap().message;
