@@ -53,6 +53,8 @@ pub struct Config {
     pub executables: Vec<String>,
     /// How long removed worktrees lie in the trash before they are deleted. Default: 14 days.
     pub trash_ttl: Span,
+    /// Whether programs may be started that listen where other machines reach them without any proof.
+    pub allow_exposed: bool,
     /// Programs that `run:command` may start. Default: none.
     pub commands: Vec<String>,
     /// What becomes of the sessions that the last daemon left. Default: `adopt`.
@@ -320,6 +322,7 @@ pub fn resolve(
         endpoints: check::endpoints(source, &raw)?,
         executables: check::programs(source, "launch.executables", &raw.launch.executables)?,
         trash_ttl: check::trash_ttl(source, &raw.launch)?,
+        allow_exposed: raw.launch.allow_exposed.unwrap_or(false),
         commands: check::programs(source, "commands.allow", &raw.commands.allow)?,
         on_restart: check::on_restart(source, &raw)?,
         limits: check::limits(source, &raw.limits)?,

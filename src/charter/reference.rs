@@ -90,7 +90,7 @@ fn launchers(out: &mut String) {
     }
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 19] {
+fn classes() -> [(&'static str, &'static [Field]); 27] {
     [
         ("fleet.Typing", describe::TYPING),
         ("fleet.ContextCap", describe::CONTEXT_CAP),
@@ -101,7 +101,15 @@ fn classes() -> [(&'static str, &'static [Field]); 19] {
         ("fleet.Lines", describe::LINES),
         ("fleet.Sign", describe::SIGN),
         ("fleet.Transcript", describe::TRANSCRIPT),
+        ("fleet.Api", describe::API),
+        ("fleet.Call", describe::CALL),
+        ("fleet.Open", describe::OPEN),
+        ("fleet.Record", describe::RECORD),
+        ("fleet.Events", describe::STREAM),
+        ("fleet.Mend", describe::MEND),
+        ("fleet.Pieces", describe::PIECES),
         ("fleet.Guard", describe::GUARD),
+        ("fleet.Unwanted", describe::UNWANTED),
         ("fleet.Worktree", describe::WORKTREE),
         ("fleet.Task", describe::TASK),
         ("fleet.Load", describe::LOAD),

@@ -24,8 +24,11 @@ pub(super) fn pane_host(source: Source<'_>, raw: &Raw) -> Result<PaneHost, Confi
         Some((_, "herdr")) => Ok(PaneHost::Herdr),
         Some((_, "embedded")) => Ok(PaneHost::Embedded),
         Some((word, name)) if VALID.contains(&name) => Err(source
-            .refuse(&word.span(), format!("pane_host = \"{name}\" is not in this version"))
-            .hint("write \"auto\", \"herdr\" or \"embedded\"")),
+            .refuse(
+                &word.span(),
+                format!("pane_host = \"{name}\": AgentAPI holds no panes for fleetd; it is a launcher"),
+            )
+            .hint("write \"auto\", \"herdr\" or \"embedded\", and profiles with launcher = \"agentapi\"")),
         Some((word, name)) => Err(one_of(source, word, "pane_host", name, &VALID)),
     }
 }

@@ -104,7 +104,8 @@ impl Profile {
 
     /// Returns whether its workers have a screen.
     pub fn has_screen(&self) -> bool {
-        self.has_session() && self.plan.as_ref().is_none_or(|plan| plan.drive == Drive::Typed)
+        let shows = |plan: &Plan| plan.drive == Drive::Typed || plan.api.as_ref().is_some_and(|api| !api.attach);
+        self.has_session() && self.plan.as_deref().is_none_or(shows)
     }
 
     /// Returns how its workers are typed to.

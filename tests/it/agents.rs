@@ -3,6 +3,7 @@
 
 mod headless;
 mod line;
+mod opencode;
 mod signs;
 mod starts;
 mod team;

@@ -5,6 +5,7 @@
 
 mod agents;
 mod audit;
+mod called;
 mod callers;
 mod charter;
 mod cli;
