@@ -331,6 +331,15 @@ pub fn resolve(
     .and_then(|config| check::no_broker(source, &raw).map(|()| config))
 }
 
+/// Returns where a daemon with this file would listen, whatever else it would need to start.
+pub fn listens(file: &Path, text: &str) -> Result<SocketAddr, ConfigError> {
+    let source = Source { file, text };
+    let raw = raw::read(source)?;
+    let Some(written) = &raw.listen else { return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT)) };
+    check::address(written.get_ref())
+        .map_err(|(message, hint)| source.refuse(&written.span(), format!("listen: {message}")).hint(hint))
+}
+
 fn listen(args: &Args, source: Source<'_>, raw: &Raw, auth: &Auth) -> Result<SocketAddr, ConfigError> {
     if let Some(told) = &args.listen {
         return check::listen(told, auth)

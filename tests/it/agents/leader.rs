@@ -1,0 +1,97 @@
+//! The leader's side with the real agent: what `fleetd init` writes is what it reads. Its skills are there, its guide
+//! reaches the model, and `/delegate` becomes a message to a worker and brings back the reply.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::command;
+use super::team::Team;
+use crate::support::Daemon;
+
+const SKILLS: [&str; 3] = ["delegate", "implementer", "reviewer"];
+
+/// Runs `fleetd init` in the project of a team, for the daemon that runs.
+fn init(team: &Team, daemon: &Daemon) {
+    team.file("fleetd.toml", &format!("listen = \"{}\"\n", daemon.url.trim_start_matches("http://")));
+    let said = team.house.fleetd(&["init", "work"]).output().unwrap();
+    assert!(said.status.success(), "{said:?}");
+}
+
+/// Has a leading session say something in the project, and returns the lines that it prints.
+fn lead(team: &Team, prompt: &str) -> Vec<Value> {
+    let home = team.house.path().join("leaders-home");
+    std::fs::create_dir_all(home.join(".claude")).unwrap();
+    // What a person answers when the session asks whether the project's servers may be used.
+    let yes = json!({ "enabledMcpjsonServers": ["fleet"] });
+    std::fs::write(home.join(".claude/settings.json"), yes.to_string()).unwrap();
+    let mut agent = command(&team.work(), &home, &team.model);
+    agent.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]).stdin(Stdio::null());
+    let said = agent.output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+    assert!(said.status.success(), "{out}{err}");
+    out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn line<'l>(lines: &'l [Value], kind: &str) -> &'l Value {
+    lines.iter().find(|line| line["type"] == kind).unwrap_or_else(|| panic!("no {kind} in {lines:#?}"))
+}
+
+#[test]
+fn delegate_sends_the_task_to_a_worker_and_brings_back_its_reply() {
+    let team = Team::headless("");
+    let daemon = team.house.start();
+    init(&team, &daemon);
+    let send = json!({ "to": "w", "prompt": "SAY:done by a worker", "wait": "50s" });
+    let prompt =
+        format!("/delegate w \"mend the parser\nTOOL:mcp__fleet__fleet_send:{send}\nSAY:it said {{{{result}}}}\n\"");
+    let lines = lead(&team, &prompt);
+
+    let skills = line(&lines, "system")["skills"].to_string();
+    for skill in SKILLS {
+        assert!(skills.contains(&format!("\"{skill}\"")), "{skill}: {skills}");
+    }
+    let said = line(&lines, "result");
+    assert_eq!(said["permission_denials"], json!([]), "/delegate may call what it needs: {said}");
+    let text = said["result"].as_str().unwrap();
+    assert!(text.contains("\"text\":\"done by a worker\"") && text.contains("\"outcome\":\"replied\""), "{said}");
+    let (_, receipt) = daemon.get("/v1/turns/t1");
+    assert!(receipt.to_string().contains("\"leader\""), "the leader sent it: {receipt}");
+
+    // What the leader's model was given, and what the worker's.
+    let asked = team.model.asked();
+    let (worker, leader): (Vec<_>, Vec<_>) =
+        asked.iter().partition(|one| one.text().contains("You are w-1, a worker of the role w"));
+    let (leader, worker) = (leader.first().expect("the leader asked"), worker.first().expect("the worker asked"));
+    let told = leader.text();
+    for part in
+        ["you lead a team of worker agents", "<delegate>\nw \"mend the parser\n", "The first word is the address"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains("fleetd: begin"), "the marks cost nothing");
+    let (leaders, workers) = (tools(leader), tools(worker));
+    let named = named(&team);
+    assert!(named.contains("fleet_send") && named.contains("fleet_ask"), "{named:?}");
+    let unknown: Vec<_> = named.iter().filter(|name| !leaders.contains(*name) && !workers.contains(*name)).collect();
+    assert!(unknown.is_empty(), "tools that do not exist are written of: {unknown:?}");
+    assert!(
+        worker.text().contains("- implementer: How a worker") && worker.text().contains("- reviewer: How a worker")
+    );
+    assert!(!worker.text().contains("- delegate: "), "a worker's model is not offered to delegate");
+}
+
+fn tools(asked: &fleetd_model::Recorded) -> BTreeSet<String> {
+    asked.tools().iter().filter_map(|name| name.strip_prefix("mcp__fleet__")).map(str::to_owned).collect()
+}
+
+/// Returns every tool of ours that is written of in what `init` wrote for agents.
+fn named(team: &Team) -> BTreeSet<String> {
+    let skills = SKILLS.map(|skill| format!(".claude/skills/{skill}/SKILL.md"));
+    let files = skills.iter().map(String::as_str).chain(["CLAUDE.md"]);
+    let text: String = files.map(|file| std::fs::read_to_string(team.work().join(file)).unwrap()).collect();
+    let words =
+        text.split(|c: char| !c.is_ascii_lowercase() && c != '_').map(|word| word.trim_start_matches("mcp__fleet__"));
+    words.filter(|word| word.starts_with("fleet_")).map(str::to_owned).collect()
+}
