@@ -13,17 +13,17 @@ mod write;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, stdin};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
 
 use self::plan::{Fate, Step};
+use self::standing::Standing;
 use super::exit::{Exit, Failure};
 use super::look::{count, safe};
 use super::terminal::Terminal;
-use crate::config;
+use crate::config::{self, Reached};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -68,7 +68,7 @@ struct Done {
 
 /// Writes what is not there yet, and what the user agrees to.
 pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
-    let mut steps = plan::plan(&args.dir, parts::parts(listen(&args.dir)?))?;
+    let mut steps = plan::plan(&args.dir, parts::parts(reached(&args.dir)?))?;
     if args.yes {
         agree(&mut steps, |_, _| Ok(true))?;
     } else if !args.dry_run && !terminal.json && stdin().is_terminal() && terminal.err.terminal {
@@ -92,14 +92,14 @@ pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Returns where the daemon of a project will listen.
-fn listen(dir: &Path) -> Result<SocketAddr, Failure> {
+/// Returns how the daemon of a project will be reached.
+fn reached(dir: &Path) -> Result<Reached, Failure> {
     let path = dir.join(parts::CONFIG_FILE);
-    let text = match standing::Standing::at(&path)? {
-        standing::Standing::File(file) => String::from_utf8_lossy(&file.bytes).into_owned(),
-        standing::Standing::Free | standing::Standing::Nowhere => parts::CONFIG.to_string(),
+    let text = match Standing::at(&path)? {
+        Standing::File(file) => String::from_utf8_lossy(&file.bytes).into_owned(),
+        Standing::Free | Standing::Nowhere => parts::CONFIG.to_string(),
     };
-    Ok(config::listens(&path, &text)?)
+    Ok(config::reached(&path, &text)?)
 }
 
 /// Gives every file that wants the user's word the fate that it has with it, or keeps it as it is.
@@ -119,11 +119,12 @@ fn agree(steps: &mut [Step], mut says: impl FnMut(&Step, &str) -> Result<bool, F
 /// Shows what would change and asks the person; whatever is not yes is no.
 fn ask(terminal: &Terminal, step: &Step, why: &str) -> Result<bool, Failure> {
     let path = step.path.display();
-    if let Some((old, new)) = step.fate.change() {
-        terminal.talk(&format!("{path}: {why}; this would change:\n{}", safe(&diff::diff(&old, &new))));
-        terminal.talk(&format!("change {path}? [y/N]"));
-    } else {
-        terminal.talk(&format!("write {path}? {why} [y/N]"));
+    match step.difference() {
+        Some(diff) => {
+            terminal.talk(&format!("{path}: {why}; this would change:\n{}", safe(&diff)));
+            terminal.talk(&format!("change {path}? [y/N]"));
+        }
+        None => terminal.talk(&format!("write {path}? {why} [y/N]")),
     }
     let mut line = String::new();
     stdin().lock().read_line(&mut line).map_err(|error| Failure::io("cannot read the answer", error))?;
@@ -153,17 +154,17 @@ fn write_all(terminal: &Terminal, steps: &[Step]) -> Result<(), Failure> {
 impl Done {
     fn of(steps: &[Step], dry_run: bool) -> Done {
         let mut done = Done { dry_run, ..Done::default() };
-        for Step { path, fate } in steps {
-            let list = match fate {
+        for step in steps {
+            let list = match &step.fate {
                 Fate::Create(_) => &mut done.written,
                 Fate::Change(..) => &mut done.changed,
                 Fate::Kept | Fate::Left(_) => &mut done.kept,
                 Fate::Ask(..) => &mut done.asks,
                 Fate::LeftOut => &mut done.left_out,
             };
-            list.push(path.clone());
-            if let Some((old, new)) = fate.change() {
-                done.diffs.insert(path.clone(), diff::diff(&old, &new));
+            list.push(step.path.clone());
+            if let Some(diff) = step.difference() {
+                done.diffs.insert(step.path.clone(), diff);
             }
         }
         done
@@ -175,13 +176,12 @@ fn draw(dir: &Path, steps: &[Step], done: &Done) -> String {
     let (wrote, changed) = if done.dry_run { ("would write", "would change") } else { ("wrote", "changed") };
     let nothing = [&done.written, &done.changed, &done.asks].iter().all(|list| list.is_empty());
     let mut lines = Vec::new();
-    for Step { path, fate } in steps {
-        let path = path.display();
-        match fate {
+    for step in steps {
+        let path = step.path.display();
+        match &step.fate {
             Fate::Create(_) => lines.push(format!("{wrote} {path}")),
             Fate::Change(..) => lines.push(format!("{changed} {path}")),
-            Fate::Ask(why, then) if then.change().is_none() => lines.push(format!("did not write {path}: {why}")),
-            Fate::Left(why) | Fate::Ask(why, _) => lines.push(format!("kept {path}: {why}")),
+            Fate::Left(why) | Fate::Ask(why, _) => lines.push(format!("left {path} alone: {why}")),
             // When that is all there is to say, it is said once.
             Fate::Kept if !nothing => lines.push(format!("kept {path}: it is there already")),
             Fate::Kept | Fate::LeftOut => {}
@@ -240,6 +240,7 @@ mod tests {
         let config = config.expect("a valid file");
         assert_eq!(config.listen.to_string(), "127.0.0.1:7717");
         assert_eq!(config.charter, CharterSource::Dir("/project/charters/default".into()));
-        assert_eq!(config::listens(file, parts::CONFIG).expect("the same"), config.listen);
+        let reached = config::reached(file, parts::CONFIG).expect("the same");
+        assert_eq!(reached, Reached { listen: config.listen, by_token: false });
     }
 }

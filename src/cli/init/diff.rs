@@ -1,5 +1,5 @@
-//! The difference between two texts in which one piece was changed, as people know it: `-`, `+`, and some lines around.
-//! Pure.
+//! The difference between two texts in which one piece was changed, as people know it: `-`, `+`, and some lines around;
+//! or of the piece alone, where what is around it may be secret. Pure.
 
 /// Lines that are shown before and after what differs.
 const AROUND: usize = 3;
@@ -26,6 +26,35 @@ pub fn diff(old: &str, new: &str) -> String {
     say('-', &old[head..to]);
     say('+', &new[head..new.len() - tail]);
     say(' ', &old[to..(to + AROUND).min(old.len())]);
+    out
+}
+
+/// Returns what went and what came, to the letter, from one quotation mark to the next: not what is beside it in the same
+/// line.
+pub fn piece(old: &str, new: &str) -> String {
+    let alike = |pairs: &mut dyn Iterator<Item = (char, char)>| -> Vec<char> {
+        pairs.take_while(|(old, new)| old == new).map(|(c, _)| c).collect()
+    };
+    let head = alike(&mut old.chars().zip(new.chars()));
+    let from: usize = head.iter().map(|c| c.len_utf8()).sum();
+    let tail = alike(&mut old[from..].chars().rev().zip(new[from..].chars().rev()));
+    let to: usize = tail.iter().map(|c| c.len_utf8()).sum();
+    // A text that only became another one is shown whole.
+    let inside = head.iter().filter(|c| **c == '"').count() % 2 == 1;
+    let quoted = |side: &mut dyn Iterator<Item = &char>| -> usize {
+        let letters: Vec<&char> = side.take_while(|c| !matches!(c, '"' | '\n')).collect();
+        letters.iter().map(|c| c.len_utf8()).sum()
+    };
+    let (before, after) = match inside {
+        true => (quoted(&mut head.iter().rev()), quoted(&mut tail.iter().rev())),
+        false => (0, 0),
+    };
+    let (from, to) = (from - before, to - after);
+    let mut out = format!("@@ line {} @@\n", 1 + old[..from].matches('\n').count());
+    for (sign, text) in [('-', &old[from..old.len() - to]), ('+', &new[from..new.len() - to])] {
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        lines.for_each(|line| out.push_str(&format!("{sign}{line}\n")));
+    }
     out
 }
 
@@ -67,5 +96,25 @@ mod tests {
          x
         +x
         ");
+    }
+
+    #[test]
+    fn a_piece_is_shown_without_what_is_beside_it() {
+        let old = "{\"a\": {\"key\": \"secret\"}, \"url\": \"http://x:9001/\"}";
+        insta::assert_snapshot!(piece(old, &old.replace("9001", "9002")), @"
+        @@ line 1 @@
+        -http://x:9001/
+        +http://x:9002/
+        ");
+        let added = old.replace("}, ", ",\n  \"new\": {\n    \"b\": 1\n  }}, ");
+        let shown = piece(old, &added);
+        assert!(!shown.contains("secret"), "{shown}");
+        insta::assert_snapshot!(shown, @r#"
+        @@ line 1 @@
+        +,
+        +  "new": {
+        +    "b": 1
+        +  }
+        "#);
     }
 }

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use super::server::Server;
 use crate::charter;
+use crate::config::Reached;
 use crate::daemon::DEFAULT_CHARTER;
 
 /// Where the settings are.
@@ -34,17 +36,17 @@ macro_rules! skills {
 
 const SKILLS: [(&str, &str); 3] = skills!["delegate", "implementer", "reviewer"];
 
-/// How much of a file is ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What of a file is ours.
+#[derive(Clone, Debug)]
 pub enum Share {
     /// Something to begin with: from then on it is the user's.
-    Begun,
+    Begun(&'static str),
     /// All of it, as it is in this version.
-    Whole,
+    Whole(Cow<'static, str>),
     /// One section between two marks.
-    Section,
-    /// One server among others.
-    Server,
+    Section(&'static str),
+    /// One server among others; none where nobody can know how it is reached.
+    Server(Option<Server>),
 }
 
 /// One file that a project gets.
@@ -52,35 +54,35 @@ pub enum Share {
 pub struct Part {
     /// Its path below the project.
     pub name: String,
-    /// How much of it is ours.
     pub share: Share,
-    /// Our share: a text, or for a server its address.
-    pub text: Cow<'static, str>,
 }
 
-/// Returns everything that is written, for a daemon that listens there.
-pub fn parts(listen: SocketAddr) -> Vec<Part> {
-    let part =
-        |name: &str, share, text: &'static str| Part { name: name.to_string(), share, text: Cow::Borrowed(text) };
-    let mut parts = vec![part(CONFIG_FILE, Share::Begun, CONFIG)];
-    parts.push(Part { text: door(listen).into(), ..part(CLIENT, Share::Server, "") });
-    parts.push(part(GUIDE, Share::Section, TEAM));
-    parts.extend(SKILLS.map(|(name, text)| part(name, Share::Whole, text)));
-    parts.push(part(".luarc.json", Share::Begun, EDITOR));
-    parts.push(Part { text: charter::meta().into(), ..part(META, Share::Whole, "") });
-    let charter = DEFAULT_CHARTER.iter().map(|(name, text)| part(&format!("{CHARTER}/{name}"), Share::Begun, text));
-    parts.extend(charter);
+/// Returns everything that is written, for a daemon that is reached so.
+pub fn parts(reached: Reached) -> Vec<Part> {
+    let part = |name: &str, share| Part { name: name.to_string(), share };
+    let mut parts = vec![
+        part(CONFIG_FILE, Share::Begun(CONFIG)),
+        part(CLIENT, Share::Server(server(reached))),
+        part(GUIDE, Share::Section(TEAM)),
+    ];
+    parts.extend(SKILLS.map(|(name, text)| part(name, Share::Whole(text.into()))));
+    parts.push(part(".luarc.json", Share::Begun(EDITOR)));
+    parts.push(part(META, Share::Whole(charter::meta().into())));
+    let charter = DEFAULT_CHARTER.iter();
+    parts.extend(charter.map(|(name, text)| part(&format!("{CHARTER}/{name}"), Share::Begun(text))));
     parts
 }
 
-/// Returns the address of the tools, as a session on this machine reaches them.
-fn door(listen: SocketAddr) -> String {
+/// Returns the server of the tools, as a session on this machine reaches it.
+fn server(Reached { listen, by_token }: Reached) -> Option<Server> {
     let ip = match listen.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
         ip => ip,
     };
-    format!("http://{}/mcp", SocketAddr::new(ip, listen.port()))
+    let url = format!("http://{}/mcp", SocketAddr::new(ip, listen.port()));
+    // A port of the system's choice is another one each time.
+    (listen.port() != 0).then_some(Server { url, by_token })
 }
 
 #[cfg(test)]
@@ -89,11 +91,15 @@ mod tests {
 
     #[test]
     fn the_address_is_one_that_can_be_called() {
-        let door = |listen: &str| door(listen.parse().expect("an address"));
-        assert_eq!(door("127.0.0.1:7717"), "http://127.0.0.1:7717/mcp");
-        assert_eq!(door("0.0.0.0:80"), "http://127.0.0.1:80/mcp");
-        assert_eq!(door("[::]:1"), "http://[::1]:1/mcp");
-        assert_eq!(door("192.0.2.7:1"), "http://192.0.2.7:1/mcp");
+        let url = |listen: &str| {
+            let listen = listen.parse().expect("an address");
+            server(Reached { listen, by_token: false }).map(|server| server.url)
+        };
+        assert_eq!(url("127.0.0.1:7717").as_deref(), Some("http://127.0.0.1:7717/mcp"));
+        assert_eq!(url("0.0.0.0:80").as_deref(), Some("http://127.0.0.1:80/mcp"));
+        assert_eq!(url("[::]:1").as_deref(), Some("http://[::1]:1/mcp"));
+        assert_eq!(url("192.0.2.7:1").as_deref(), Some("http://192.0.2.7:1/mcp"));
+        assert_eq!(url("127.0.0.1:0"), None);
     }
 
     #[test]

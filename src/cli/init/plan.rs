@@ -1,20 +1,23 @@
 //! What `fleetd init` would do to each file, decided before anything is written: what is broken stops all of it here.
 //! A file that is there is changed by the user's word alone; who asks for that word is not this file's matter.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::parts::{CHARTER, GUIDE, OTHER_GUIDE, Part, Share};
 use super::section::Broken;
 use super::standing::{File, Standing, leads_out, must_be_writable};
-use super::{section, server};
+use super::{diff, section, server};
 use crate::cli::exit::Failure;
+
+/// Why no server is written.
+const NO_ADDRESS: &str = "nobody knows the address of a daemon with port 0";
 
 /// What becomes of one file.
 #[derive(Debug)]
 pub struct Step {
     /// The file, as it is shown.
     pub path: PathBuf,
+    pub share: Share,
     pub fate: Fate,
 }
 
@@ -37,31 +40,30 @@ pub enum Fate {
 /// Decides about every part of a project.
 pub fn plan(dir: &Path, parts: Vec<Part>) -> Result<Vec<Step>, Failure> {
     let has_charter = holds_lua(&dir.join(CHARTER));
-    let mut steps = Vec::new();
-    for part in parts {
+    let step = |part: Part| {
         let path = below(dir, place(dir, &part)?);
         let fate = match Standing::at(&path)? {
             Standing::Free if has_charter && part.name.starts_with(CHARTER) => Fate::LeftOut,
-            Standing::Free => Fate::Create(fresh(&part)),
+            Standing::Free => match fresh(&part.share) {
+                None => Fate::Left(NO_ADDRESS),
+                Some(new) if leads_out(dir, &path) => {
+                    Fate::Ask("a link leads out of this project", Box::new(Fate::Create(new)))
+                }
+                Some(new) => Fate::Create(new),
+            },
             Standing::Nowhere => Fate::Left("it is a link to nothing"),
-            Standing::File(_) if part.share == Share::Begun => Fate::Kept,
-            Standing::File(file) => match renewed(&part, &file).map_err(|broken| refused(&path, &broken))? {
-                new if new == file.bytes => Fate::Kept,
-                new if leads_out(dir, &path) => {
+            Standing::File(file) => match renewed(&part.share, &file).map_err(|broken| refused(&path, &broken))? {
+                None => Fate::Kept,
+                Some(new) if new == file.bytes => Fate::Kept,
+                Some(new) if leads_out(dir, &path) => {
                     Fate::Ask("it is yours, and lies outside of this project", Box::new(Fate::Change(file, new)))
                 }
-                new => Fate::Ask("it is yours", Box::new(Fate::Change(file, new))),
+                Some(new) => Fate::Ask("it is yours", Box::new(Fate::Change(file, new))),
             },
         };
-        let fate = match fate {
-            Fate::Create(new) if leads_out(dir, &path) => {
-                Fate::Ask("a link leads out of this project", Box::new(Fate::Create(new)))
-            }
-            fate => fate,
-        };
-        steps.push(Step { path, fate });
-    }
-    Ok(steps)
+        Ok(Step { path, share: part.share, fate })
+    };
+    parts.into_iter().map(step).collect()
 }
 
 /// Fails if one of the files could not be written.
@@ -91,28 +93,30 @@ fn place<'p>(dir: &Path, part: &'p Part) -> Result<&'p str, Failure> {
     Ok(if !has(GUIDE)? && has(OTHER_GUIDE)? { OTHER_GUIDE } else { GUIDE })
 }
 
-fn fresh(part: &Part) -> Vec<u8> {
-    match part.share {
-        Share::Begun | Share::Whole => part.text.as_bytes().to_vec(),
-        Share::Section => section::put(b"", &part.text).expect("nothing has no marks in it"),
-        Share::Server => server::alone(&part.text).into_bytes(),
-    }
+/// Returns a file with our share alone, if that is known.
+fn fresh(share: &Share) -> Option<Vec<u8>> {
+    Some(match share {
+        Share::Begun(text) => text.as_bytes().to_vec(),
+        Share::Whole(text) => text.as_bytes().to_vec(),
+        Share::Section(text) => section::put(b"", text).expect("nothing has no marks in it"),
+        Share::Server(server) => server::alone(server.as_ref()?).into_bytes(),
+    })
 }
 
-/// Returns a file with our share of it as it should be.
-fn renewed(part: &Part, file: &File) -> Result<Vec<u8>, Broken> {
-    match part.share {
-        Share::Begun => Ok(file.bytes.clone()),
-        Share::Whole => Ok(part.text.replace('\n', section::eol(&file.bytes)).into_bytes()),
-        Share::Section => section::put(&file.bytes, &part.text),
-        Share::Server => {
+/// Returns a file with our share of it as it should be, unless that is all the user's matter.
+fn renewed(share: &Share, file: &File) -> Result<Option<Vec<u8>>, Broken> {
+    Ok(Some(match share {
+        Share::Begun(_) | Share::Server(None) => return Ok(None),
+        Share::Whole(text) => text.replace('\n', section::eol(&file.bytes)).into_bytes(),
+        Share::Section(text) => section::put(&file.bytes, text)?,
+        Share::Server(Some(server)) => {
             let text = std::str::from_utf8(&file.bytes).map_err(|error| {
                 let line = 1 + file.bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
                 Broken { line, says: "it is not UTF-8".into() }
             })?;
-            server::put(text, &part.text).map(String::into_bytes)
+            server::put(text, server)?.into_bytes()
         }
-    }
+    }))
 }
 
 fn refused(path: &Path, broken: &Broken) -> Failure {
@@ -129,13 +133,15 @@ fn holds_lua(dir: &Path) -> bool {
     })
 }
 
-impl Fate {
-    /// Returns what would be another text than before, and both.
-    pub fn change(&self) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
-        match self {
-            Fate::Change(file, new) => Some((String::from_utf8_lossy(&file.bytes), String::from_utf8_lossy(new))),
-            Fate::Ask(_, then) => then.change(),
-            Fate::Create(_) | Fate::Kept | Fate::Left(_) | Fate::LeftOut => None,
-        }
+impl Step {
+    /// Returns what changes in a file that is there, or would. Beside the server of others stand their keys.
+    pub fn difference(&self) -> Option<String> {
+        let fate = if let Fate::Ask(_, then) = &self.fate { then } else { &self.fate };
+        let Fate::Change(file, new) = fate else { return None };
+        let (old, new) = (String::from_utf8_lossy(&file.bytes), String::from_utf8_lossy(new));
+        Some(match self.share {
+            Share::Server(_) => diff::piece(&old, &new),
+            Share::Begun(_) | Share::Whole(_) | Share::Section(_) => diff::diff(&old, &new),
+        })
     }
 }

@@ -6,51 +6,79 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::section::{Broken, eol};
 
 /// Where the servers stand, and what ours is called there: tools are `mcp__fleet__…` to the leader.
 const SERVERS: &str = "mcpServers";
 const NAME: &str = "fleet";
+const HEADERS: &str = "headers";
+const AUTH: &str = "Authorization";
+/// Clients fill in the variable; fleetd's own commands read it, too.
+const BEARER: &str = "Bearer ${FLEETD_TOKEN}";
+
+/// How the server is reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Server {
+    pub url: String,
+    /// Whether it wants a token: its variable is named, for the client to look into.
+    pub by_token: bool,
+}
+
+impl Server {
+    fn entry(&self) -> Value {
+        match self.by_token {
+            true => json!({ "type": "http", "url": self.url, HEADERS: { AUTH: BEARER } }),
+            false => json!({ "type": "http", "url": self.url }),
+        }
+    }
+}
 
 /// Returns a file with our server alone.
-pub fn alone(url: &str) -> String {
-    let whole = json!({ SERVERS: { NAME: server(url) } });
+pub fn alone(server: &Server) -> String {
+    let whole = json!({ SERVERS: { NAME: server.entry() } });
     format!("{whole:#}\n")
 }
 
-/// Returns the text with our server at this address in it.
-pub fn put(text: &str, url: &str) -> Result<String, Broken> {
+/// Returns the text with our server in it. Of an entry that is there, only what would lead elsewhere is changed.
+pub fn put(text: &str, server: &Server) -> Result<String, Broken> {
     let whole = members(text, text, "the whole file")?;
     let Some(servers) = find(&whole, SERVERS) else {
-        return Ok(added(text, text.trim(), &whole, SERVERS, &json!({ NAME: server(url) })));
+        return Ok(added(text, text.trim(), &whole, SERVERS, &json!({ NAME: server.entry() })));
     };
     let each = members(text, servers, SERVERS)?;
-    let Some(ours) = find(&each, NAME) else { return Ok(added(text, servers, &each, NAME, &server(url))) };
-    let new = match serde_json::from_str::<Value>(ours) {
-        Ok(Value::Object(old)) if is_at(&old, url) => return Ok(text.to_string()),
-        // Headers and the like are the user's.
-        Ok(Value::Object(mut old)) if old.get("type") == Some(&json!("http")) => {
-            old.insert("url".into(), json!(url));
-            Value::Object(old)
+    let Some(entry) = find(&each, NAME) else { return Ok(added(text, servers, &each, NAME, &server.entry())) };
+    let ours = members(text, entry, NAME).unwrap_or_default();
+    if find(&ours, "type") != Some("\"http\"") {
+        let at = place(text, entry);
+        let pretty = pretty(&server.entry(), &indent_of_line(text, at), &unit(text), eol(text.as_bytes()));
+        return Ok(replaced(text, entry, &pretty));
+    }
+    match (find(&ours, "url"), find(&ours, HEADERS)) {
+        (None, _) => put(&added(text, entry, &ours, "url", &json!(server.url)), server),
+        (Some(url), _) if !is_same(url, &server.url) => {
+            put(&replaced(text, url, &json!(server.url).to_string()), server)
         }
-        _ => server(url),
-    };
-    let at = place(text, ours);
-    let pretty = pretty(&new, &indent_of_line(text, at), &unit(text), eol(text.as_bytes()));
-    Ok([&text[..at], &pretty, &text[at + ours.len()..]].concat())
+        (_, None) if server.by_token => Ok(added(text, entry, &ours, HEADERS, &json!({ AUTH: BEARER }))),
+        (_, Some(headers)) if server.by_token => {
+            let all = members(text, headers, HEADERS)?;
+            let has = all.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTH));
+            Ok(if has { text.to_string() } else { added(text, headers, &all, AUTH, &json!(BEARER)) })
+        }
+        _ => Ok(text.to_string()),
+    }
 }
 
-fn server(url: &str) -> Value {
-    json!({ "type": "http", "url": url })
-}
-
-/// Tells whether a server is ours, whichever of its names the address uses.
-fn is_at(server: &Map<String, Value>, url: &str) -> bool {
+/// Tells whether an address, as it is written, is this one, by whichever of its names.
+fn is_same(written: &str, url: &str) -> bool {
     let plain = |url: &str| url.replace("://localhost:", "://127.0.0.1:");
-    let at = server.get("url").and_then(Value::as_str).map(plain);
-    server.get("type") == Some(&json!("http")) && at == Some(plain(url))
+    serde_json::from_str::<String>(written).is_ok_and(|written| plain(&written) == plain(url))
+}
+
+fn replaced(text: &str, piece: &str, new: &str) -> String {
+    let at = place(text, piece);
+    [&text[..at], new, &text[at + piece.len()..]].concat()
 }
 
 /// The members of an object as they are written, in their order.
@@ -110,7 +138,7 @@ fn added(text: &str, object: &str, members: &[(String, &str)], name: &str, value
         let base = indent_of_line(text, at);
         let value = pretty(value, &format!("{base}{unit}"), &unit, eol);
         let new = format!("{{{eol}{base}{unit}\"{name}\": {value}{eol}{base}}}");
-        return [&text[..at], &new, &text[at + object.len()..]].concat();
+        return replaced(text, object, &new);
     };
     let inside = &object[1..];
     let space = &inside[..inside.len() - inside.trim_start().len()];
@@ -149,9 +177,13 @@ mod tests {
 
     const URL: &str = "http://127.0.0.1:7717/mcp";
 
+    fn plain() -> Server {
+        Server { url: URL.into(), by_token: false }
+    }
+
     /// Puts it, and holds that all others are as before, that JSON agrees, and that a second time changes nothing.
     fn puts(text: &str) -> String {
-        let new = put(text, URL).expect("it is a file of servers");
+        let new = put(text, &plain()).expect("it is a file of servers");
         let (mut before, mut after) = (parsed(text), parsed(&new));
         assert_eq!(after[SERVERS][NAME]["url"], URL, "{new}");
         for value in [&mut before, &mut after] {
@@ -161,7 +193,7 @@ mod tests {
             }
         }
         assert_eq!(before.to_string(), after.to_string(), "all others, in their order: {new}");
-        assert_eq!(put(&new, URL).as_deref(), Ok(new.as_str()), "a second time");
+        assert_eq!(put(&new, &plain()).as_deref(), Ok(new.as_str()), "a second time");
         new
     }
 
@@ -171,8 +203,8 @@ mod tests {
 
     #[test]
     fn alone_it_is_what_it_would_be_among_others() {
-        assert_eq!(put(&alone(URL), URL), Ok(alone(URL)));
-        assert_eq!(puts("{}\n"), alone(URL));
+        assert_eq!(put(&alone(&plain()), &plain()), Ok(alone(&plain())));
+        assert_eq!(puts("{}\n"), alone(&plain()));
     }
 
     #[test]
@@ -206,19 +238,39 @@ mod tests {
     }
 
     #[test]
-    fn our_own_is_renewed_with_what_the_user_put_into_it() {
-        let old = "{\n  \"mcpServers\": {\n    \"fleet\": {\"type\": \"http\", \"url\": \"http://127.0.0.1:1/mcp\", \"headers\": {\"A\": \"b\"}},\n    \"z\": {}\n  }\n}\n";
-        let new = puts(old);
-        assert_eq!(parsed(&new)[SERVERS][NAME]["headers"]["A"], "b");
+    fn of_our_own_only_what_leads_elsewhere_is_changed() {
+        let theirs = "{\n  \"mcpServers\": {\n    \"fleet\": {\"url\": \"http://127.0.0.1:1/mcp\",  \"type\": \"http\", \"headers\": {\"A\": \"b\"}},\n    \"z\": {}\n  }\n}\n";
+        assert_eq!(puts(theirs), theirs.replace(":1/", ":7717/"));
         let of_another_kind = "{\"mcpServers\": {\"fleet\": {\"command\": \"x\"}}}";
-        assert_eq!(parsed(&puts(of_another_kind))[SERVERS][NAME], server(URL));
+        assert_eq!(parsed(&puts(of_another_kind))[SERVERS][NAME], plain().entry());
         let by_name = "{\"mcpServers\": {\"fleet\": {\"type\": \"http\", \"url\": \"http://localhost:7717/mcp\", \"timeout\": 5}}}";
-        assert_eq!(put(by_name, URL).as_deref(), Ok(by_name), "it is the same address");
+        assert_eq!(put(by_name, &plain()).as_deref(), Ok(by_name), "it is the same address");
+    }
+
+    #[test]
+    fn a_token_is_named_by_its_variable_and_a_users_own_way_stays() {
+        let server = Server { by_token: true, ..plain() };
+        let named = json!({"type": "http", "url": URL, "headers": {"Authorization": "Bearer ${FLEETD_TOKEN}"}});
+        assert_eq!(parsed(&alone(&server))[SERVERS][NAME], named);
+        let puts = |text: &str| {
+            let new = put(text, &server).expect("it is a file of servers");
+            assert_eq!(put(&new, &server).as_deref(), Ok(new.as_str()), "a second time");
+            new
+        };
+        assert_eq!(parsed(&puts(&alone(&plain())))[SERVERS][NAME], named);
+        let with = |headers: &str| {
+            format!("{{\"mcpServers\": {{\"fleet\": {{\"type\": \"http\", \"headers\": {headers}}}}}}}")
+        };
+        let new = parsed(&puts(&with("{\"X\": \"y\"}")))[SERVERS][NAME].clone();
+        assert_eq!((&new["headers"]["X"], &new["url"]), (&json!("y"), &json!(URL)));
+        assert_eq!(new["headers"], json!({"X": "y", "Authorization": "Bearer ${FLEETD_TOKEN}"}));
+        let own = parsed(&puts(&with("{\"authorization\": \"Bearer ${MINE}\"}")))[SERVERS][NAME]["headers"].clone();
+        assert_eq!(own, json!({"authorization": "Bearer ${MINE}"}));
     }
 
     #[test]
     fn what_is_broken_is_told_by_line() {
-        let said = |text: &str| put(text, URL).map_err(|broken| format!("{}: {}", broken.line, broken.says));
+        let said = |text: &str| put(text, &plain()).map_err(|broken| format!("{}: {}", broken.line, broken.says));
         insta::assert_debug_snapshot!([
             said(""),
             said("[]"),

@@ -10,24 +10,31 @@ use super::command;
 use super::team::Team;
 use crate::support::Daemon;
 
+const TOKEN: &str = "a-token-of-thirty-two-letters-or-more";
 const SKILLS: [&str; 3] = ["delegate", "implementer", "reviewer"];
 
-/// Runs `fleetd init` in the project of a team, for the daemon that runs.
-fn init(team: &Team, daemon: &Daemon) {
-    team.file("fleetd.toml", &format!("listen = \"{}\"\n", daemon.url.trim_start_matches("http://")));
+/// Runs `fleetd init` in the project of a team, for the daemon that runs; `more` is in its settings as well.
+fn init(team: &Team, daemon: &Daemon, more: &str) {
+    team.file("fleetd.toml", &format!("listen = \"{}\"\n{more}", daemon.url.trim_start_matches("http://")));
     let said = team.house.fleetd(&["init", "work"]).output().unwrap();
     assert!(said.status.success(), "{said:?}");
 }
 
+/// Returns what a user types so that the scripted model sends this to a worker.
+fn delegate(prompt: &str) -> String {
+    let send = json!({ "to": "w", "prompt": prompt, "wait": "50s" });
+    format!("/delegate w \"mend the parser\nTOOL:mcp__fleet__fleet_send:{send}\nSAY:it said {{{{result}}}}\n\"")
+}
+
 /// Has a leading session say something in the project, and returns the lines that it prints.
-fn lead(team: &Team, prompt: &str) -> Vec<Value> {
+fn lead(team: &Team, prompt: &str, env: &[(&str, &str)]) -> Vec<Value> {
     let home = team.house.path().join("leaders-home");
     std::fs::create_dir_all(home.join(".claude")).unwrap();
     // What a person answers when the session asks whether the project's servers may be used.
     let yes = json!({ "enabledMcpjsonServers": ["fleet"] });
     std::fs::write(home.join(".claude/settings.json"), yes.to_string()).unwrap();
     let mut agent = command(&team.work(), &home, &team.model);
-    agent.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]).stdin(Stdio::null());
+    agent.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]).stdin(Stdio::null()).envs(env.to_vec());
     let said = agent.output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
     assert!(said.status.success(), "{out}{err}");
@@ -42,11 +49,8 @@ fn line<'l>(lines: &'l [Value], kind: &str) -> &'l Value {
 fn delegate_sends_the_task_to_a_worker_and_brings_back_its_reply() {
     let team = Team::headless("");
     let daemon = team.house.start();
-    init(&team, &daemon);
-    let send = json!({ "to": "w", "prompt": "SAY:done by a worker", "wait": "50s" });
-    let prompt =
-        format!("/delegate w \"mend the parser\nTOOL:mcp__fleet__fleet_send:{send}\nSAY:it said {{{{result}}}}\n\"");
-    let lines = lead(&team, &prompt);
+    init(&team, &daemon, "");
+    let lines = lead(&team, &delegate("SAY:done by a worker"), &[]);
 
     let skills = line(&lines, "system")["skills"].to_string();
     for skill in SKILLS {
@@ -80,6 +84,21 @@ fn delegate_sends_the_task_to_a_worker_and_brings_back_its_reply() {
         worker.text().contains("- implementer: How a worker") && worker.text().contains("- reviewer: How a worker")
     );
     assert!(!worker.text().contains("- delegate: "), "a worker's model is not offered to delegate");
+}
+
+#[test]
+fn a_leader_of_a_daemon_that_wants_a_token_takes_it_from_its_variable() {
+    let mut team = Team::headless("");
+    let settings = "auth = \"token\"\ntoken_env = \"FLEETD_TOKEN\"\n";
+    let file = team.house.path().join("fleetd.toml");
+    std::fs::write(&file, format!("{settings}{}", std::fs::read_to_string(&file).unwrap())).unwrap();
+    team.house = team.house.env("FLEETD_TOKEN", TOKEN);
+    let daemon = team.house.start();
+    init(&team, &daemon, settings);
+    assert!(!std::fs::read_to_string(team.work().join(".mcp.json")).unwrap().contains(TOKEN), "by its name alone");
+    let lines = lead(&team, &delegate("SAY:done with a token"), &[("FLEETD_TOKEN", TOKEN)]);
+    let said = line(&lines, "result")["result"].as_str().unwrap();
+    assert!(said.contains("\"text\":\"done with a token\""), "{said}");
 }
 
 fn tools(asked: &fleetd_model::Recorded) -> BTreeSet<String> {

@@ -108,12 +108,13 @@ fn files_of_the_user_are_kept_without_a_terminal_and_changed_by_a_flag() {
     std::fs::set_permissions(project.path("p/CLAUDE.md"), PermissionsExt::from_mode(0o600)).unwrap();
 
     let dry = project.init(&["--dry-run"]).ends(0);
-    for part in ["kept CLAUDE.md: it is yours", "+        \"fleet\": {", "-Mine.", "fleetd init --yes"] {
+    for part in ["left CLAUDE.md alone: it is yours", "+        \"fleet\": {", "-Mine.", "fleetd init --yes"] {
         assert!(dry.out.contains(part), "{part}: {dry:?}");
     }
+    assert!(!dry.out.contains("secret"), "what is beside our server is shown to nobody: {dry:?}");
     assert_eq!(project.all().len(), 3, "a dry run writes nothing");
     let said = project.init(&[]).ends(0);
-    assert!(said.out.contains("kept CLAUDE.md: it is yours") && said.out.contains("init --yes"), "{said:?}");
+    assert!(said.out.contains("left CLAUDE.md alone: it is yours") && said.out.contains("init --yes"), "{said:?}");
     assert!(project.has("fleetd.toml") && project.has(".claude/skills/delegate/SKILL.md"), "the others are written");
     assert_eq!((project.read("CLAUDE.md").as_str(), project.read(".mcp.json").as_str()), (mine, SERVERS));
     assert!(project.read(SKILL).contains("Mine."));
@@ -169,8 +170,8 @@ fn links_are_followed_and_what_lies_outside_wants_the_users_word() {
     symlink(project.path("dotfiles"), project.path("p/.claude")).unwrap();
 
     let said = project.init(&[]).ends(0);
-    assert!(said.out.contains("kept .mcp.json: it is a link to nothing"), "{said:?}");
-    assert!(said.out.contains(&format!("did not write {SKILL}: a link leads out of this project")), "{said:?}");
+    assert!(said.out.contains("left .mcp.json alone: it is a link to nothing"), "{said:?}");
+    assert!(said.out.contains(&format!("left {SKILL} alone: a link leads out of this project")), "{said:?}");
     assert_eq!(std::fs::read_dir(project.path("dotfiles")).unwrap().count(), 0);
     let said = project.init(&["--yes"]).ends(0);
     assert!(said.out.contains("changed CLAUDE.md"), "{said:?}");
@@ -215,6 +216,13 @@ fn the_address_is_that_of_the_projects_own_daemon_and_headers_of_the_user_stay()
     let servers: Value = serde_json::from_str(&project.read(".mcp.json")).unwrap();
     let ours = json!({"type": "http", "url": "http://127.0.0.1:9002/mcp", "headers": {"Authorization": "x"}});
     assert_eq!(servers["mcpServers"]["fleet"], ours);
+    // Without a known port there is nothing to write, and what is there stays.
+    project.write("fleetd.toml", "listen = \"127.0.0.1:0\"\n");
+    assert!(project.init(&["--yes"]).ends(0).out.starts_with("nothing to do"));
+    std::fs::remove_file(project.path("p/.mcp.json")).unwrap();
+    let said = project.init(&["--yes"]).ends(0);
+    assert!(said.out.contains("left .mcp.json alone: nobody knows the address"), "{said:?}");
+    assert!(!project.has(".mcp.json"));
 }
 
 #[test]
@@ -246,7 +254,7 @@ fn at_a_terminal_each_file_is_asked_for_and_only_a_yes_changes_it() {
     keys.write_all(b"y\n").unwrap();
     shows("changed CLAUDE.md");
     assert!(child.wait().unwrap().success());
-    shows("kept .mcp.json: you said no");
+    shows("left .mcp.json alone: you said no");
     assert_eq!(project.read(".mcp.json"), SERVERS);
     assert!(project.read("CLAUDE.md").starts_with("mine\n\n<!-- fleetd: begin -->"));
 }
