@@ -2,13 +2,14 @@
 //! reaches the model, and `/delegate` becomes a message to a worker and brings back the reply.
 
 use std::collections::BTreeSet;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use super::command;
 use super::team::Team;
-use crate::support::Daemon;
+use crate::support::{Daemon, until};
+use crate::terminal::Terminal;
 
 const TOKEN: &str = "a-token-of-thirty-two-letters-or-more";
 const SKILLS: [&str; 3] = ["delegate", "implementer", "reviewer"];
@@ -23,17 +24,26 @@ fn init(team: &Team, daemon: &Daemon, more: &str) {
 /// Returns what a user types so that the scripted model sends this to a worker.
 fn delegate(prompt: &str) -> String {
     let send = json!({ "to": "w", "prompt": prompt, "wait": "50s" });
-    format!("/delegate w \"mend the parser\nTOOL:mcp__fleet__fleet_send:{send}\nSAY:it said {{{{result}}}}\n\"")
+    format!(
+        "/delegate w \"mend the parser\nTOOL:mcp__fleet__fleet_send:{send}\nSAY:it said {{{{result}}}}\nThat is all.\""
+    )
+}
+
+/// Returns the real agent as it is started to lead in the project, with what a person has said of it before.
+fn leader(team: &Team, settings: &Value) -> Command {
+    let home = team.house.path().join("leaders-home");
+    std::fs::create_dir_all(home.join(".claude")).unwrap();
+    std::fs::write(home.join(".claude/settings.json"), settings.to_string()).unwrap();
+    let folder = std::fs::canonicalize(team.work()).unwrap().display().to_string();
+    let known = json!({ "hasCompletedOnboarding": true, "projects": { folder: { "hasTrustDialogAccepted": true } } });
+    std::fs::write(home.join(".claude.json"), known.to_string()).unwrap();
+    command(&team.work(), &home, &team.model)
 }
 
 /// Has a leading session say something in the project, and returns the lines that it prints.
 fn lead(team: &Team, prompt: &str, env: &[(&str, &str)]) -> Vec<Value> {
-    let home = team.house.path().join("leaders-home");
-    std::fs::create_dir_all(home.join(".claude")).unwrap();
     // What a person answers when the session asks whether the project's servers may be used.
-    let yes = json!({ "enabledMcpjsonServers": ["fleet"] });
-    std::fs::write(home.join(".claude/settings.json"), yes.to_string()).unwrap();
-    let mut agent = command(&team.work(), &home, &team.model);
+    let mut agent = leader(team, &json!({ "enabledMcpjsonServers": ["fleet"] }));
     agent.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]).stdin(Stdio::null()).envs(env.to_vec());
     let said = agent.output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
@@ -84,6 +94,29 @@ fn delegate_sends_the_task_to_a_worker_and_brings_back_its_reply() {
         worker.text().contains("- implementer: How a worker") && worker.text().contains("- reviewer: How a worker")
     );
     assert!(!worker.text().contains("- delegate: "), "a worker's model is not offered to delegate");
+}
+
+#[test]
+fn a_person_at_the_terminal_allows_the_server_once_and_then_delegates() {
+    let team = Team::headless("");
+    let daemon = team.house.start();
+    init(&team, &daemon, "");
+    let mut terminal = Terminal::start(&leader(&team, &json!({})));
+    terminal.shows("New MCP server found in this project: fleet");
+    terminal.types("\r");
+    let is_asked = |screen: &str| screen.contains("Enter to confirm") || !screen.contains("❯");
+    until("its composer is there", || (!is_asked(&terminal.sees())).then_some(()));
+    // It takes prompts before it has the tools.
+    let has_tools = || team.model.asked().last().is_some_and(|one| one.tools().contains(&"mcp__fleet__fleet_send"));
+    for n in 0.. {
+        terminal.enters(&format!("SAY:answer {n}"), &format!("● answer {n}"));
+        if has_tools() {
+            break;
+        }
+    }
+    terminal.enters(&delegate("SAY:done by a worker"), "● it said");
+    let says = |screen: String| screen.replace("\n  ", "").contains("\"text\":\"done by a worker\"");
+    until("the worker's reply", || says(terminal.sees()).then_some(()));
 }
 
 #[test]

@@ -1,16 +1,15 @@
 //! What `fleetd init` does to files that are there: a user's own are changed by their word alone, and what is not ours in
 //! them stays byte for byte. What it writes where nothing is, is in `init`.
 
-use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use serde_json::{Value, json};
 
 use super::Said;
-use crate::support::{House, until};
+use crate::support::House;
+use crate::terminal::Terminal;
 
 const SERVERS: &str =
     "{\n    \"mcpServers\": {\n        \"docs\": { \"command\": \"docs\",  \"args\": [] }\n    }\n}\n";
@@ -228,33 +227,17 @@ fn the_address_is_that_of_the_projects_own_daemon_and_headers_of_the_user_stay()
 #[test]
 fn at_a_terminal_each_file_is_asked_for_and_only_a_yes_changes_it() {
     let project = Project::new(&[("CLAUDE.md", "mine\n"), (".mcp.json", SERVERS)]);
-    let size = PtySize { rows: 60, cols: 120, pixel_width: 0, pixel_height: 0 };
-    let pair = native_pty_system().openpty(size).unwrap();
-    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_fleetd"));
-    command.arg("init");
-    command.cwd(project.path("p"));
-    command.env_clear();
-    let mut child = pair.slave.spawn_command(command).unwrap();
-    let (mut reader, mut keys) = (pair.master.try_clone_reader().unwrap(), pair.master.take_writer().unwrap());
-    let shown = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
-    let seen = shown.clone();
-    std::thread::spawn(move || {
-        let mut bytes = [0; 4096];
-        while let Ok(n @ 1..) = reader.read(&mut bytes) {
-            seen.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..n]));
-        }
-    });
-    let shows = |what: &str| until(what, || shown.lock().unwrap().contains(what).then_some(()));
-
-    shows("change .mcp.json? [y/N]");
+    let mut command = project.0.fleetd(&["init"]);
+    let mut terminal = Terminal::start(command.current_dir(project.path("p")));
+    terminal.shows("change .mcp.json? [y/N]");
     assert!(!project.has("fleetd.toml"), "nothing is written before all is asked");
-    keys.write_all(b"\n").unwrap();
-    shows("+## The team");
-    shows("change CLAUDE.md? [y/N]");
-    keys.write_all(b"y\n").unwrap();
-    shows("changed CLAUDE.md");
-    assert!(child.wait().unwrap().success());
-    shows("left .mcp.json alone: you said no");
+    terminal.types("\n");
+    terminal.shows("+## The team");
+    terminal.shows("change CLAUDE.md? [y/N]");
+    terminal.types("y\n");
+    terminal.shows("changed CLAUDE.md");
+    assert!(terminal.ends_well());
+    terminal.shows("left .mcp.json alone: you said no");
     assert_eq!(project.read(".mcp.json"), SERVERS);
     assert!(project.read("CLAUDE.md").starts_with("mine\n\n<!-- fleetd: begin -->"));
 }
