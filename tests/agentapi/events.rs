@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::conversation::{Message, Role, Status};
+use crate::conversation::{Message, Status};
 
 /// So many events may wait for a listener.
 const BEHIND: usize = 1_024;
@@ -94,13 +94,13 @@ impl Events {
 
 fn message_update(id: usize, message: &Message) -> Event {
     let Message { role, text, time } = message;
-    let role: &Role = role;
     ("message_update", json!({"id": id, "role": role, "message": text, "time": time}))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conversation::Role;
 
     fn message(text: &str) -> Message {
         Message { role: Role::Agent, text: text.into(), time: "then".into() }
