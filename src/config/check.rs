@@ -260,14 +260,7 @@ pub(super) fn limits(source: Source<'_>, raw: &RawLimits) -> Result<Limits, Conf
 
 /// Reads an address to listen on. Without a token only this machine may be listened to.
 pub(super) fn listen(text: &str, auth: &Auth) -> Result<SocketAddr, (String, String)> {
-    let read = match text.strip_prefix("localhost:") {
-        Some(port) => port.parse().ok().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)),
-        None => text.parse().ok(),
-    };
-    let Some(address) = read else {
-        let says = format!("'{text}' is not an address to listen on");
-        return Err((says, "write an address and a port, such as \"127.0.0.1:7717\" or \"[::1]:7717\"".into()));
-    };
+    let address = address(text)?;
     if !address.ip().is_loopback() && *auth == Auth::LoopbackTrust {
         let says = format!(
             "'{text}' is not a loopback address: other machines could reach it, and auth is \"loopback-trust\""
@@ -278,6 +271,18 @@ pub(super) fn listen(text: &str, auth: &Auth) -> Result<SocketAddr, (String, Str
         ));
     }
     Ok(address)
+}
+
+/// Reads an address with its port.
+pub(super) fn address(text: &str) -> Result<SocketAddr, (String, String)> {
+    let read = match text.strip_prefix("localhost:") {
+        Some(port) => port.parse().ok().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)),
+        None => text.parse().ok(),
+    };
+    read.ok_or_else(|| {
+        let says = format!("'{text}' is not an address to listen on");
+        (says, "write an address and a port, such as \"127.0.0.1:7717\" or \"[::1]:7717\"".into())
+    })
 }
 
 fn number(

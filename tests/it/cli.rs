@@ -4,6 +4,7 @@
 mod doctor;
 mod help;
 mod init;
+mod init_files;
 mod talk;
 mod waits;
 

@@ -49,6 +49,7 @@ mod store_full;
 mod store_refusals;
 mod store_rows;
 mod support;
+mod terminal;
 mod token;
 mod token_seat;
 mod typed;
