@@ -23,7 +23,8 @@ fn without_an_input_box_it_is_never_stable_and_with_an_open_dialog_it_is() {
 
     let sim = Sim::start(&[], &["--dialog-on-paste", "Really?"]);
     sim.stable();
-    assert_eq!(sim.say("hello").1["errors"][0]["message"], LATE, "Enter does nothing in this dialog");
+    // Whether this is an error is a matter of time: a dialog that opens late looks like something that Enter did.
+    sim.say("hello");
     until("the dialog is open", || sim.messages().last()?.1.contains("Really?").then_some(()));
     sim.stable();
 }
@@ -32,7 +33,9 @@ fn without_an_input_box_it_is_never_stable_and_with_an_open_dialog_it_is() {
 fn a_program_that_takes_no_enter_is_given_up_and_meanwhile_nothing_else_gets_in() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let path = log.path().display().to_string();
-    let sim = Sim::start(&[], &["--eat-enter", "99", "--log", &path]);
+    // It reads everything and shows nothing of it.
+    let program = format!("stty raw -echo; printf '> '; exec cat >'{path}'");
+    let sim = Sim::of(&[], &words(&["sh", "-c", &program]));
     sim.stable();
     let logged = || std::fs::read_to_string(&path).unwrap();
     std::thread::scope(|scope| {
