@@ -39,7 +39,7 @@ end
 
 fleet.launcher("agentapi", {
   about = "An agent in the terminal of an AgentAPI server. With an `endpoint` (the server's address) fleetd attaches to one that runs; with a `command` it starts one, which listens on all interfaces without any proof: `[launch] allow_exposed = true` must allow that.",
-  takes = { "endpoint", "command" },
+  takes = { "endpoint", "command", "typing" },
   options = {
     type = "With a `command`: which agent it is, in AgentAPI's own words; `custom` if absent.",
     interrupt = "The keys that make the agent stop; Esc if absent.",

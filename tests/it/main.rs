@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is, its helpers included")]
 
+mod agentapi;
 mod agents;
 mod audit;
 mod called;

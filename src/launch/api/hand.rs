@@ -22,7 +22,7 @@ use crate::fleet::turn::{Outcome, Turn, TurnState};
 /// How long a program may take to answer that it has a text.
 const TO_BE_POSTED: Duration = Duration::from_secs(60);
 /// How long it may take to show a text that it said it has.
-const TO_BE_SHOWN: Duration = Duration::from_secs(60);
+const TO_BE_SHOWN: Duration = Duration::from_secs(30);
 /// How long it may take to show that of a text which it may have.
 const TO_BE_FOUND: Duration = Duration::from_secs(10);
 
