@@ -14,6 +14,7 @@ mod checks;
 mod dispatch;
 pub mod envelope;
 pub mod events;
+mod given_up;
 pub mod grants;
 pub mod ids;
 pub mod input;

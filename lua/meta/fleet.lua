@@ -127,9 +127,19 @@
 ---@field turn string The turn in which it is asked; a new one at each try.
 ---@field worker string Who asks.
 
+---@class fleet.Voted
+---@field decided boolean True when a value has its quorum.
+---@field value any The value that has it; absent when none has.
+---@field votes integer How many votes the first of the tally has.
+---@field quorum integer How many it needs.
+---@field of integer How many parts there were.
+---@field tally table[] What was voted for, most votes first: `value`, `votes`, and `parts`, the places of who voted so.
+---@field missing fleet.Missing[] Parts that did not vote, and those that were given up.
+---@field why? string Why nothing is decided, for people.
+
 ---@class fleet.Missing
 ---@field part integer Its place in the list.
----@field item any What `run:each` was given at that place.
+---@field item any What stands at that place in the list that `run:each`, `run:race` or `run:vote` was given.
 ---@field error string The outcome's word.
 ---@field why? string Why, for people.
 ---@field turn? string Its last turn.
@@ -198,6 +208,9 @@
 ---@field priority? string `"now"` goes first; `"normal"` if absent.
 ---@field on_ask? (fun(question: fleet.Question): string?) Answers what the worker asks in its turn: the text that it returns, or nothing to pass the question on to whoever started the run. It may take steps of its own.
 
+---@class fleet.Vote
+---@field quorum? integer How many equal votes decide; more than half of the parts if absent.
+
 ---@class fleet.Team
 ---@field roles table<string, fleet.Load> every role with its load
 
@@ -252,11 +265,24 @@ local run = {}
 ---@return fleet.Envelope
 function run:send(spec) end
 
----Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`.
+---Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`; the other parts are given up, and their turns cancelled.
 ---@param list any[]
 ---@param fn fun(item: any, index: integer): any
 ---@return any[]
 function run:each(list, fn) end
+
+---Calls the function for every item, all at once; the first part that comes to something good wins: a value, and not an envelope with `ok = false`. Gives back what it returned, its place in the list, and what came to nothing before it. The other parts are given up where they are, and their turns are cancelled. If none is good, the first two are nil. An error in a part is an error of `race`, unless a part has won before.
+---@param list any[]
+---@param fn fun(item: any, index: integer): any
+---@return any, integer?, fleet.Missing[]
+function run:race(list, fn) end
+
+---Calls the function for every item, all at once; what a part returns is its vote, and equal values are votes for the same, tables by what is in them. An envelope votes with its `data`, or else with its text without the white space around it; one with `ok = false`, and a part that returns nothing, do not vote. As soon as one value has its quorum, or none can have it any more, the other parts are given up and their turns cancelled. No majority is a value, too: `decided` is false and `why` says so.
+---@param list any[]
+---@param fn fun(item: any, index: integer): any
+---@param spec? fleet.Vote
+---@return fleet.Voted
+function run:vote(list, fn, spec) end
 
 ---Parts a list of replies into what was found and what is missing.
 ---@param replies any[]

@@ -140,9 +140,31 @@ local page = run:send {
         name: "each",
         params: &[("list", "any[]"), ("fn", "fun(item: any, index: integer): any")],
         returns: "any[]",
-        about: "Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`.",
+        about: "Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`; the other parts are given up, and their turns cancelled.",
         spec: None,
         example: "",
+    },
+    Described {
+        name: "race",
+        params: &[("list", "any[]"), ("fn", "fun(item: any, index: integer): any")],
+        returns: "any, integer?, fleet.Missing[]",
+        about: "Calls the function for every item, all at once; the first part that comes to something good wins: a value, and not an envelope with `ok = false`. Gives back what it returned, its place in the list, and what came to nothing before it. The other parts are given up where they are, and their turns are cancelled. If none is good, the first two are nil. An error in a part is an error of `race`, unless a part has won before.",
+        spec: None,
+        example: r#"local reply, place, missing = run:race({ "w-fast", "w-deep" }, function(role)
+  return run:send { to = role, prompt = job.question }
+end)
+if not reply then return run:fail("nobody had an answer", missing) end"#,
+    },
+    Described {
+        name: "vote",
+        params: &[("list", "any[]"), ("fn", "fun(item: any, index: integer): any"), ("spec", "fleet.Vote?")],
+        returns: "fleet.Voted",
+        about: "Calls the function for every item, all at once; what a part returns is its vote, and equal values are votes for the same, tables by what is in them. An envelope votes with its `data`, or else with its text without the white space around it; one with `ok = false`, and a part that returns nothing, do not vote. As soon as one value has its quorum, or none can have it any more, the other parts are given up and their turns cancelled. No majority is a value, too: `decided` is false and `why` says so.",
+        spec: Some(("fleet.Vote", VOTE)),
+        example: r#"local verdict = run:vote({ "w-claude", "w-local", "w-other" }, function(role)
+  return run:send { to = role, prompt = "Is this a bug? Answer yes or no.\n" .. run:quote(finding) }
+end, { quorum = 2 })
+if not verdict.decided then return run:partial(verdict.tally, verdict.why) end"#,
     },
     Described {
         name: "split",

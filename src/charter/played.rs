@@ -1,6 +1,7 @@
 //! Recipes on the stage: what steps do, what they refuse, limits, and that a replay is exact.
 //! Only tests: small recipes, each in a charter that is held in memory and never written to a disk.
 
+mod parts;
 mod questions;
 
 use std::sync::Arc;
@@ -150,11 +151,11 @@ fn an_error_in_one_part_is_an_error_of_each() {
 fn what_is_planned_is_said_to_be_planned() {
     passes(
         "local ok, why = pcall(function() return run:send { to = 'w', prompt = 'x', schema = 'finding[]' } end)
-         local ok2, why2 = pcall(function() return run:race({}, print) end)
+         local ok2, why2 = pcall(function() return run:command({}) end)
          return { why, why2 }",
         "t.equal(t.run('r').value, {
            \"recipe.lua:2: run:send: field 'schema' is not in this version; valid: to, prompt, kind, deadline, retries, priority, on_ask\",
-           'recipe.lua:3: a run has no step `race`: it is not in this version' })",
+           'recipe.lua:3: a run has no step `command`: it is not in this version' })",
     );
 }
 

@@ -90,7 +90,7 @@ fn launchers(out: &mut String) {
     }
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 19] {
+fn classes() -> [(&'static str, &'static [Field]); 20] {
     [
         ("fleet.Typing", describe::TYPING),
         ("fleet.ContextCap", describe::CONTEXT_CAP),
@@ -107,6 +107,7 @@ fn classes() -> [(&'static str, &'static [Field]); 19] {
         ("fleet.Load", describe::LOAD),
         ("fleet.Envelope", describe::ENVELOPE),
         ("fleet.Question", describe::QUESTION),
+        ("fleet.Voted", describe::VOTED),
         ("fleet.Missing", describe::MISSING),
         ("fleet.TestRun", describe::TEST_RUN),
         ("fleet.TestRoute", describe::TEST_ROUTE),

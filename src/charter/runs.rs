@@ -1,8 +1,9 @@
 //! The executor: all runs of one VM, each let go on for a slice when its turn has come.
 //!
-//! How one run goes on is in `live`, its coroutines in `strands`, the questions that its functions answer in
-//! `questions`. No channels and no clock here: what comes in is an order, what goes out is a step or an end.
+//! How one run goes on is in `live`, its coroutines in `strands`, what races and votes come to in `decided`, the questions
+//! that its functions answer in `questions`. No channels and no clock here: what comes in is an order, what goes out is a step or an end.
 
+mod decided;
 mod live;
 mod questions;
 mod strands;

@@ -121,23 +121,10 @@ impl<'w> Stage<'w> {
             return Ok(Err(refusal));
         }
         self.runs += 1;
+        let (id, generation) = (RunId(self.runs), self.world.team.generation.clone());
         let run = Run {
-            id: RunId(self.runs),
-            recipe,
-            owner: Sender::Operator,
-            key: None,
-            generation: self.world.team.generation.clone(),
-            started: self.now,
             deadline: spec.deadline.map(|span| self.now + span),
-            finished_steps: 0,
-            sent: 0,
-            settled: 0,
-            progress: None,
-            outcome: None,
-            why: None,
-            ended: None,
-            collected: false,
-            message: None,
+            ..Run::begun(id, recipe, Sender::Operator, generation, self.now)
         };
         self.say(format!("{} {} begins", run.id, run.recipe));
         let played = Play::new(self, &run).play(&job)?;

@@ -24,12 +24,39 @@ pub(super) enum Asked {
         on_ask: Option<Function>,
     },
     /// Do this for every item at once.
-    Each {
+    Parts {
+        /// What comes of it.
+        kind: Kind,
         /// The items.
         items: Vec<LuaValue>,
         /// What to do.
         function: Function,
     },
+}
+
+/// What comes of parts that are begun at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// What each of them returned.
+    Each,
+    /// The first good one.
+    Race,
+    /// What so many of them agree on.
+    Vote {
+        /// How many.
+        quorum: usize,
+    },
+}
+
+impl Kind {
+    /// Returns the verb.
+    pub(super) fn verb(self) -> &'static str {
+        match self {
+            Kind::Each => "each",
+            Kind::Race => "race",
+            Kind::Vote { .. } => "vote",
+        }
+    }
 }
 
 /// A step with what identifies it.
@@ -44,7 +71,7 @@ pub(super) struct Reached {
     pub request: StepRequest,
 }
 
-/// How many items `run:each` takes.
+/// How many items `run:each` takes, and its like.
 const MOST_ITEMS: usize = 10_000;
 /// How many bytes of a text are shown in `what`.
 const SHOWN: usize = 60;
@@ -61,7 +88,7 @@ pub(super) fn read(request: &Table, team: &Team, draw: &mut dyn FnMut() -> u64) 
         other => Err(format!("run:{verb}: expected {said}, got {}", kind(&other))),
     };
     let step = match verb.as_str() {
-        "each" => return each(request),
+        "each" | "race" | "vote" => return parts(request, &verb),
         "send" => {
             let on_ask: Option<Function> = request.raw_get("on_ask").map_err(|error| error.to_string())?;
             let step = Box::new(send(&get("spec")?, on_ask.is_some(), team)?);
@@ -121,12 +148,19 @@ pub(super) fn answer(answer: RunAnswer) -> Reached {
     step(ANSWER, what, &asked, StepRequest::Answer(answer))
 }
 
-fn each(request: &Table) -> Result<Asked, String> {
-    let wrong = |error: mlua::Error| format!("run:each: {error}");
+/// Returns the step that gives up the parts that go on: `decided` is what decided it.
+pub(super) fn give_up(kind: Kind, what: String, decided: &Value) -> Reached {
+    step(kind.verb(), what.clone(), decided, StepRequest::GiveUp(what))
+}
+
+fn parts(request: &Table, verb: &str) -> Result<Asked, String> {
+    let wrong = |error: mlua::Error| format!("run:{verb}: {error}");
     let list: Table = request.raw_get("list").map_err(wrong)?;
     let length = list.raw_len();
     if length > MOST_ITEMS {
-        return Err(format!("run:each takes at most {MOST_ITEMS} items, got {length}; give each part several of them"));
+        return Err(format!(
+            "run:{verb} takes at most {MOST_ITEMS} items, got {length}; give each part several of them"
+        ));
     }
     let first: LuaValue = list.raw_get(1).map_err(wrong)?;
     if length == 0 || first.is_nil() {
@@ -135,16 +169,37 @@ fn each(request: &Table) -> Result<Asked, String> {
             None => (LuaValue::Nil, LuaValue::Nil),
         };
         if !key.is_nil() {
-            return Err(
-                "run:each: expected a list, got a table with names; their order would not be certain".to_owned()
-            );
+            return Err(format!(
+                "run:{verb}: expected a list, got a table with names; their order would not be certain"
+            ));
         }
     }
     let mut items = Vec::with_capacity(length);
     for n in 1..=length {
         items.push(list.raw_get(n).map_err(wrong)?);
     }
-    Ok(Asked::Each { items, function: request.raw_get("fn").map_err(wrong)? })
+    let kind = match verb {
+        "race" => Kind::Race,
+        "vote" => Kind::Vote { quorum: quorum(request, items.len())? },
+        _ => Kind::Each,
+    };
+    Ok(Asked::Parts { kind, items, function: request.raw_get("fn").map_err(wrong)? })
+}
+
+/// Reads how many votes decide: more than half of the parts, unless it is said.
+fn quorum(request: &Table, parts: usize) -> Result<usize, String> {
+    let spec: LuaValue = request.raw_get("spec").map_err(|error| format!("run:vote: {error}"))?;
+    if spec.is_nil() {
+        return Ok(parts / 2 + 1);
+    }
+    let spec = json::to_json(&spec, json::STEP_BYTES).map_err(|why| format!("run:vote: {why}"))?;
+    let read = || Fields::of("run:vote".to_owned(), &spec, describe::VOTE)?.count("quorum", 1, 0);
+    let said = read().map_err(|wrong| wrong.message)? as usize;
+    match said {
+        0 => Ok(parts / 2 + 1),
+        said if said > parts => Err(format!("run:vote: a quorum of {said} cannot be reached with {parts} parts")),
+        said => Ok(said),
+    }
 }
 
 fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {

@@ -131,28 +131,13 @@ impl Fleet {
         let turn = self.accept(
             cx,
             Turn {
-                id,
-                sender,
-                to: send.to,
                 because: send.because,
                 kind: send.kind,
                 priority: send.priority,
                 prompt_bytes: send.prompt.len() as u64,
-                prompt_of: id,
                 key: send.key.as_ref().map(|keyed| keyed.key.clone()),
-                accepted: cx.now,
                 deadline: send.deadline.map(|span| cx.now + span),
-                timeout: None,
-                retry_of: None,
-                step: None,
-                generation: self.generation(),
-                state: TurnState::Queued,
-                receipt: Vec::new(),
-                worker: None,
-                questions: Vec::new(),
-                outcome: None,
-                why: None,
-                message: None,
+                ..Turn::accepted(id, sender, send.to, cx.now, self.generation())
             },
         );
         self.use_key(cx, sender, send.key, Made::Turn(id));
@@ -223,22 +208,9 @@ impl Fleet {
         let run = self.put_run(
             cx,
             Run {
-                id,
-                recipe: call.recipe,
-                owner,
                 key: call.key.as_ref().map(|keyed| keyed.key.clone()),
-                generation: team.generation.clone(),
-                started: cx.now,
                 deadline,
-                finished_steps: 0,
-                sent: 0,
-                settled: 0,
-                progress: None,
-                outcome: None,
-                why: None,
-                ended: None,
-                collected: false,
-                message: None,
+                ..Run::begun(id, call.recipe, owner, team.generation.clone(), cx.now)
             },
         );
         let what = format!("recipe {} started by {owner}", run.recipe);

@@ -88,6 +88,30 @@ pub struct Run {
     pub message: Option<MessageId>,
 }
 
+impl Run {
+    /// Returns a run that begins now.
+    pub fn begun(id: RunId, recipe: RecipeName, owner: Sender, generation: Generation, started: Time) -> Run {
+        Run {
+            id,
+            recipe,
+            owner,
+            key: None,
+            generation,
+            started,
+            deadline: None,
+            finished_steps: 0,
+            sent: 0,
+            settled: 0,
+            progress: None,
+            outcome: None,
+            why: None,
+            ended: None,
+            collected: false,
+            message: None,
+        }
+    }
+}
+
 /// What a step of a recipe wants from the fleet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StepRequest {
@@ -112,6 +136,9 @@ pub enum StepRequest {
     Progress(String),
     /// What the function beside a send (`on_ask`) came to; the fleet takes it at once, and whatever the limit of steps.
     Answer(RunAnswer),
+    /// Nobody waits any more for what was begun below this step's path, and why: the rest of a race that was won, of a
+    /// vote that is decided, of parts of which one failed. Taken at once, and whatever the limit of steps.
+    GiveUp(String),
 }
 
 /// What a run says to a question that a worker asked in the turn of one of its sends.
@@ -154,7 +181,7 @@ pub struct Step {
     /// Its path in the run.
     pub path: StepPath,
     /// The verb: `send`, `sleep`, `now`, `random`, `note`, `ask_leader`, `progress`; `asked` and `over`, which the fleet
-    /// makes itself; `answer`.
+    /// makes itself; `answer`; `race`, `vote` and `each` where the rest of the parts was given up.
     pub verb: String,
     /// Hex hash of what it asked for, by which a run that leaves its recorded path is noticed.
     pub hash: String,
@@ -185,6 +212,28 @@ pub struct Step {
     /// Its number among the run's finished steps, once it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
+}
+
+impl Step {
+    /// Returns a step that begins now and has nothing yet.
+    pub fn begun(run: RunId, path: StepPath, verb: &str, at: String, began: Time) -> Step {
+        Step {
+            run,
+            path,
+            verb: verb.to_string(),
+            hash: String::new(),
+            what: String::new(),
+            at,
+            began,
+            turn: None,
+            retries: 0,
+            deadline: None,
+            until: None,
+            question: None,
+            asked: None,
+            seq: None,
+        }
+    }
 }
 
 /// A step with what it answered, as a replay reads it; ordered by `seq`.

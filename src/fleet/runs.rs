@@ -16,7 +16,7 @@ use super::refusal::{Refusal, RefusalKind};
 use super::run::{FinishedStep, Run, RunEffect, RunEnd, RunInput, Step, StepRequest, StepSend};
 use super::state::{Cx, Fleet};
 use super::timers::Timer;
-use super::turn::{Outcome, StepRef, Turn, TurnState};
+use super::turn::{Outcome, StepRef, Turn};
 
 /// Notes of a charter at most; each is bounded by the size of a step's value.
 const MOST_NOTES: usize = 1_000;
@@ -40,22 +40,7 @@ impl Fleet {
                 if self.is_given_up(run, &path) {
                     return;
                 }
-                let step = Step {
-                    run,
-                    path: path.clone(),
-                    verb: verb.to_string(),
-                    hash,
-                    what,
-                    at,
-                    began: cx.now,
-                    turn: None,
-                    retries: 0,
-                    deadline: None,
-                    until: None,
-                    question: None,
-                    asked: None,
-                    seq: None,
-                };
+                let step = Step { hash, what, ..Step::begun(run, path.clone(), verb, at, cx.now) };
                 if let Err(refusal) = self.begin_step(cx, step, *request) {
                     cx.effect(Effect::Run(RunEffect::Refuse { run, path, refusal }));
                 }
@@ -67,8 +52,9 @@ impl Fleet {
         let (run, path) = (step.run, step.path.clone());
         let row = self.runs.get(&run);
         let begun = row.map_or(0, |run| run.finished_steps + (run.sent - run.settled));
-        // An answer is owed to a worker, and there are no more of them than questions.
-        if begun >= self.limits.max_steps as u64 && !matches!(request, StepRequest::Answer(_)) {
+        // An answer is owed to a worker, and what is given up costs on; there are no more of them than questions and steps.
+        if begun >= self.limits.max_steps as u64 && !matches!(request, StepRequest::Answer(_) | StepRequest::GiveUp(_))
+        {
             let message = format!("the run has {} steps, which is the most", self.limits.max_steps);
             return Err(Refusal::new(RefusalKind::QueueFull, message));
         }
@@ -126,6 +112,11 @@ impl Fleet {
                 let said = self.answer_of_run(cx, run, &at, answer);
                 self.finish_step(cx, run, &path, said);
             }
+            StepRequest::GiveUp(why) => {
+                self.put_step(cx, step);
+                self.finish_step(cx, run, &path, Value::Null);
+                self.give_up_below(cx, run, &format!("{path}["), &why);
+            }
         }
         Ok(())
     }
@@ -145,28 +136,13 @@ impl Fleet {
         let at = StepRef { run: step.run, path: step.path.clone() };
         self.put_step(cx, step);
         let turn = Turn {
-            id,
-            sender: Sender::Run(at.run),
-            to,
             because: send.because,
             kind: send.kind,
             priority: send.priority,
             prompt_bytes: send.prompt.len() as u64,
-            prompt_of: id,
-            key: None,
-            accepted: cx.now,
             deadline: send.deadline.map(|span| cx.now + span),
-            timeout: None,
-            retry_of: None,
-            generation: self.generation(),
-            state: TurnState::Queued,
-            receipt: Vec::new(),
-            worker: None,
-            questions: Vec::new(),
-            outcome: None,
-            why: None,
-            message: None,
             step: Some(at.clone()),
+            ..Turn::accepted(id, Sender::Run(at.run), to, cx.now, self.generation())
         };
         self.accept(cx, turn);
         self.count_turn(cx, at.run, 1, 0);

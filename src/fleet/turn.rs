@@ -188,6 +188,34 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// Returns a turn that is accepted now and was handed to nobody yet.
+    pub fn accepted(id: TurnId, sender: Sender, to: Address, now: Time, generation: u64) -> Turn {
+        Turn {
+            id,
+            sender,
+            to,
+            because: None,
+            kind: None,
+            priority: Priority::Normal,
+            prompt_bytes: 0,
+            prompt_of: id,
+            key: None,
+            accepted: now,
+            deadline: None,
+            timeout: None,
+            retry_of: None,
+            step: None,
+            generation,
+            state: TurnState::Queued,
+            receipt: Vec::new(),
+            worker: None,
+            questions: Vec::new(),
+            outcome: None,
+            why: None,
+            message: None,
+        }
+    }
+
     /// Returns when the present state began.
     pub fn since(&self) -> Time {
         self.receipt.last().map_or(self.accepted, |stamp| stamp.at)

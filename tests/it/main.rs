@@ -21,6 +21,7 @@ mod fleet_charter;
 mod fleet_ends;
 mod fleet_mail;
 mod fleet_nudge;
+mod fleet_parts;
 mod fleet_pause;
 mod fleet_pools;
 mod fleet_queue;

@@ -31,6 +31,10 @@ pub struct Code {
     pub said: BTreeMap<StepPath, StepRequest>,
     /// Questions that needed no answer any more before there was one.
     pub given_up: BTreeSet<StepPath>,
+    /// The first answer of this stage wins, and the rest is given up.
+    race: bool,
+    /// What stands before the paths of parts that were given up.
+    pub lost: BTreeSet<String>,
     /// The hash of every answer so far.
     digest: u64,
     next_seq: u64,
@@ -47,6 +51,8 @@ impl Code {
             below: BTreeMap::new(),
             said: BTreeMap::new(),
             given_up: BTreeSet::new(),
+            race: false,
+            lost: BTreeSet::new(),
             digest: 0,
             next_seq: 0,
             over: false,
@@ -131,6 +137,9 @@ impl Runs {
         code.next_seq += 1;
         let text = finished.value.to_string();
         code.digest = text.bytes().fold(code.digest ^ seq.unwrap_or(0), |hash, byte| mix(hash ^ u64::from(byte)));
+        if of_stage && code.race && !code.asked.is_empty() {
+            code.give_up_rest();
+        }
         if of_stage && code.asked.is_empty() {
             code.stage += 1;
             self.go_on(run);
@@ -161,6 +170,7 @@ impl Runs {
             return;
         }
         let n = code.stage;
+        code.race = rng.percent(40);
         match rng.below(10) {
             0..5 => {
                 for part in 0..1 + rng.below(3) {
@@ -240,6 +250,7 @@ fn verb_of(request: &StepRequest) -> &'static str {
         StepRequest::Ask(_) => "ask_leader",
         StepRequest::Progress(_) => "progress",
         StepRequest::Answer(_) => "answer",
+        StepRequest::GiveUp(_) => "race",
     }
 }
 

@@ -228,10 +228,30 @@ pub(in crate::charter) const ENVELOPE: &[Field] = &[
     field("times", "table", "When what happened, in milliseconds since 1970."),
 ];
 
+/// Fields of the spec of `run:vote`.
+pub(in crate::charter) const VOTE: &[Field] =
+    &[field("quorum", "integer?", "How many equal votes decide; more than half of the parts if absent.")];
+
+/// Fields of what a vote came to.
+pub(in crate::charter) const VOTED: &[Field] = &[
+    field("decided", "boolean", "True when a value has its quorum."),
+    field("value", "any", "The value that has it; absent when none has."),
+    field("votes", "integer", "How many votes the first of the tally has."),
+    field("quorum", "integer", "How many it needs."),
+    field("of", "integer", "How many parts there were."),
+    field(
+        "tally",
+        "table[]",
+        "What was voted for, most votes first: `value`, `votes`, and `parts`, the places of who voted so.",
+    ),
+    field("missing", "fleet.Missing[]", "Parts that did not vote, and those that were given up."),
+    field("why", "string?", "Why nothing is decided, for people."),
+];
+
 /// Fields of one thing that `run:split` found missing.
 pub(in crate::charter) const MISSING: &[Field] = &[
     field("part", "integer", "Its place in the list."),
-    field("item", "any", "What `run:each` was given at that place."),
+    field("item", "any", "What stands at that place in the list that `run:each`, `run:race` or `run:vote` was given."),
     field("error", "string", "The outcome's word."),
     field("why", "string?", "Why, for people."),
     field("turn", "string?", "Its last turn."),

@@ -184,13 +184,7 @@ impl LiveRun {
             Err(error) => {
                 let failure = world.failure(&error, used.blown);
                 match (failure.fatal, self.strands[index].place.clone()) {
-                    (false, Place::Part { group, .. }) => {
-                        let (parent, members) = (self.groups[group].parent, self.groups[group].members.clone());
-                        self.abandon(members, out)?;
-                        let text = native_text(&failure.error);
-                        self.runnable.push_back((parent, Resume::Error(text)));
-                        Ok(())
-                    }
+                    (false, Place::Part { group, place }) => self.broke(group, place, native_text(&failure.error), out),
                     (false, Place::Answers { send }) => self.question_done(world, &send, Err(&failure.error), out),
                     _ => Err(failed(failure.error.to_string())),
                 }
@@ -218,10 +212,7 @@ impl LiveRun {
                 self.runnable.push_back((index, Resume::Error(format!("{at}: {why}"))));
                 Ok(())
             }
-            Ok(Asked::Each { items, function }) => {
-                let path = self.path(index, "each");
-                self.each(world, index, &path, items, &function)
-            }
+            Ok(Asked::Parts { kind, items, function }) => self.parts(world, index, (kind, at), items, &function),
             Ok(Asked::Step { step, on_ask }) => {
                 let path = StepPath::from(self.path(index, step.verb));
                 if let Some(function) = on_ask {
@@ -285,7 +276,7 @@ impl LiveRun {
         let value = values.into_iter().next().unwrap_or(LuaValue::Nil);
         self.strands[index].thread = None;
         match place {
-            Place::Part { group, place } => self.gather(world, group, place, value),
+            Place::Part { group, place } => self.gather(world, group, place, value, out),
             Place::Answers { send } => self.question_done(world, &send, Ok(value), out),
             Place::Recipe => Ok(()),
         }

@@ -127,22 +127,7 @@ impl<'s, 'w> Play<'s, 'w> {
 
     /// Returns a step of this run that begins now.
     pub(super) fn step(&self, path: StepPath, verb: &str, at: String) -> Step {
-        Step {
-            run: self.run.id,
-            path,
-            verb: verb.to_owned(),
-            hash: String::new(),
-            what: String::new(),
-            at,
-            began: self.stage.now,
-            turn: None,
-            retries: 0,
-            deadline: None,
-            until: None,
-            question: None,
-            asked: None,
-            seq: None,
-        }
+        Step::begun(self.run.id, path, verb, at, self.stage.now)
     }
 
     /// Decides when a step will be answered and with what.
@@ -164,6 +149,10 @@ impl<'s, 'w> Play<'s, 'w> {
                 (now + REPLY, Value::from(answer))
             }
             StepRequest::Answer(answer) => (now, self.answered(answer)?),
+            StepRequest::GiveUp(_) => {
+                self.take_back_below(Some(&format!("{}[", step.path)));
+                (now, Value::Null)
+            }
         };
         self.add(at, Due::Answer(Arc::new(step), value));
         Ok(Ok(()))
@@ -203,9 +192,8 @@ impl<'s, 'w> Play<'s, 'w> {
     }
 
     /// Takes back what is under way for turns that are gone, and everything below a step for which nobody waits now.
-    pub(super) fn take_back_below(&mut self, path: Option<&StepPath>) {
-        let prefix = path.map(|path| format!("{path}."));
-        let below = |step: &Step| prefix.as_ref().is_some_and(|prefix| step.path.as_str().starts_with(prefix));
+    pub(super) fn take_back_below(&mut self, prefix: Option<&str>) {
+        let below = |step: &Step| prefix.is_some_and(|prefix| step.path.as_str().starts_with(prefix));
         self.turns.retain(|_, turn| !below(turn.step()));
         let turns = &self.turns;
         self.due.retain(|_, due| match due {

@@ -270,7 +270,7 @@ impl Play<'_, '_> {
             let over = self.step(over_path(path), OVER, turn.step.at.clone());
             self.finish(over, Value::Null);
         }
-        self.take_back_below(with_run.as_ref());
+        self.take_back_below(with_run.map(|path| format!("{path}.")).as_deref());
         turn.clock = self.stage.now;
         self.settle(id, turn, Outcome::TimedOut, "the answer came too late".to_owned())
     }

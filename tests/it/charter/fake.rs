@@ -182,20 +182,10 @@ impl House {
         let steps = memory.finished.entry(*run).or_default();
         let done = FinishedStep {
             step: Arc::new(Step {
-                run: *run,
-                path: path.clone(),
-                verb: (*verb).to_owned(),
                 hash: hash.clone(),
                 what: what.clone(),
-                at: at.clone(),
-                began: Time(0),
-                turn: None,
-                retries: 0,
-                deadline: None,
-                until: None,
-                question: None,
-                asked: None,
                 seq: Some(steps.len() as u64),
+                ..Step::begun(*run, path.clone(), verb, at.clone(), Time(0))
             }),
             value: Arc::new(value),
         };
@@ -221,24 +211,7 @@ impl House {
 
 /// Returns a run as the engine records it.
 pub fn run(id: u64, recipe: &str, generation: Generation) -> Run {
-    Run {
-        id: RunId(id),
-        recipe: recipe.into(),
-        owner: Sender::Operator,
-        key: None,
-        generation,
-        started: Time(0),
-        deadline: None,
-        finished_steps: 0,
-        sent: 0,
-        settled: 0,
-        progress: None,
-        outcome: None,
-        why: None,
-        ended: None,
-        collected: false,
-        message: None,
-    }
+    Run::begun(RunId(id), recipe.into(), Sender::Operator, generation, Time(0))
 }
 
 /// Returns a team in which these roles are free.
@@ -264,6 +237,8 @@ pub fn loud(request: &StepRequest) -> Value {
         StepRequest::Value(value) => value.clone(),
         StepRequest::Note { value, .. } => value.clone().unwrap_or(Value::Null),
         StepRequest::Ask(question) => json!(format!("yes to {question}")),
-        StepRequest::Sleep(_) | StepRequest::Progress(_) | StepRequest::Answer(_) => Value::Null,
+        StepRequest::Sleep(_) | StepRequest::Progress(_) | StepRequest::Answer(_) | StepRequest::GiveUp(_) => {
+            Value::Null
+        }
     }
 }
