@@ -311,6 +311,11 @@ function steps.send(self, spec)
   return wait({ verb = "send", spec = spec, on_ask = on_ask })
 end
 
+function steps.recipe(self, name, job, spec)
+  check_self(self, "recipe")
+  return wait({ verb = "recipe", name = name, job = job, spec = spec })
+end
+
 function steps.sleep(self, span)
   check_self(self, "sleep")
   wait({ verb = "sleep", span = span })
@@ -342,7 +347,9 @@ end
 
 function steps.ask_leader(self, text)
   check_self(self, "ask_leader")
-  return wait({ verb = "ask_leader", text = text })
+  local answer = wait({ verb = "ask_leader", text = text })
+  if answer == null then return nil end
+  return answer
 end
 
 local function parts(verb, list, fn, spec)
@@ -461,7 +468,7 @@ function steps.fail(self, why, value)
 end
 
 local later = {
-  command = "it is not in this version", recipe = "it is not in this version",
+  command = "it is not in this version",
 }
 
 Run.__index = function(_, key)
@@ -474,7 +481,7 @@ table.freeze(Ending)
 table.freeze(steps)
 
 local function main(fn, job, id, recipe)
-  local run = table.freeze(setmetatable({ id = id, recipe = recipe }, Run))
+  local run = table.freeze(setmetatable({ id = id, name = recipe }, Run))
   local value = fn(job, run)
   if raw_type(value) == "table" and getmetatable(value) == Ending then return value.outcome, value.value, value.why end
   return "done", value

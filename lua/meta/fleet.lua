@@ -112,10 +112,10 @@
 ---@class fleet.Envelope
 ---@field ok boolean True exactly when the worker replied.
 ---@field text string The reply; empty when there is none.
----@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`.
+---@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `budget` when the run has used up its budget.
 ---@field why? string Why it ended so, for people.
 ---@field outcome string How the turn ended.
----@field turn string The turn's id.
+---@field turn? string The turn's id; absent when none was begun.
 ---@field from table Who answered: `worker`, `role`, `profile`, `launcher`.
 ---@field stderr? string The end of what the process wrote to stderr.
 ---@field work? table What was done in the worker's worktree: `branch`, `base`, `commits`, `files_changed`, `dirty` (something is not committed).
@@ -126,6 +126,20 @@
 ---@field id string The question's id.
 ---@field turn string The turn in which it is asked; a new one at each try.
 ---@field worker string Who asks.
+
+---@class fleet.Budget
+---@field turns? integer Turns, each try counted.
+---@field tokens? integer Tokens read, written, and written to a cache, where agents tell them; not those read from a cache.
+---@field cost? number US dollars, where agents tell them.
+
+---@class fleet.SubRun
+---@field ok boolean True when it is `done` or `partial`.
+---@field outcome string How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`, `budget`.
+---@field value any What it returned.
+---@field error? string The word of its outcome when it is not ok; `busy` when too many runs are under way.
+---@field why? string Why it ended so, for people.
+---@field run? string Its id.
+---@field usage? table What its turns used: `input`, `output`, `cache_read`, `cache_write`, `cost`.
 
 ---@class fleet.Voted
 ---@field decided boolean True when a value has its quorum.
@@ -145,7 +159,7 @@
 ---@field turn? string Its last turn.
 
 ---@class fleet.TestRun
----@field outcome string `done`, `partial` or `failed`.
+---@field outcome string `done`, `partial`, `failed`, `timed_out` or `budget`.
 ---@field value any The run's value.
 ---@field why? string Why, unless it is done.
 
@@ -191,7 +205,8 @@
 ---@class fleet.Recipe
 ---@field about? string What it does, for people.
 ---@field input? table<string, string> The fields of the job: `"string"`, `"integer"`, `"number"`, `"boolean"`, `"any"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job.
----@field deadline? string|number How long a run may take from its start, such as `"30m"`.
+---@field deadline? string|number How long a run may take from its start, such as `"30m"`. When it passes, its open turns end as timed out, and the code has 10 s to come to its end with what it has.
+---@field budget? fleet.Budget What a run, with the runs below it, may use at most; judged before each turn. When it is used up, sends give an envelope with the error `budget`, and the run ends as `budget` with what its code returns.
 
 ---@class fleet.Launcher
 ---@field about? string What it starts, for people.
@@ -204,12 +219,16 @@
 ---@field prompt string The text for the worker.
 ---@field kind? string A free word for the kind of work; rubrics see it.
 ---@field deadline? string|number From acceptance to the reply, each try anew, such as `"8m"`.
----@field retries? integer How often a timed out or lost turn is tried again on another worker; 0 if absent.
+---@field retries? integer How often a turn is tried again that timed out, was lost, or was not taken by any worker in time (`busy`): as a new turn, on another worker where one is there; 0 if absent.
 ---@field priority? string `"now"` goes first; `"normal"` if absent.
 ---@field on_ask? (fun(question: fleet.Question): string?) Answers what the worker asks in its turn: the text that it returns, or nothing to pass the question on to whoever started the run. It may take steps of its own.
 
 ---@class fleet.Vote
 ---@field quorum? integer How many equal votes decide; more than half of the parts if absent.
+
+---@class fleet.Sub
+---@field deadline? string|number Shorter than the recipe's own, such as `"5m"`. The deadline of the run above holds, too.
+---@field budget? fleet.Budget Instead of the recipe's own. The budget of the run above holds, too.
 
 ---@class fleet.Team
 ---@field roles table<string, fleet.Load> every role with its load
@@ -256,8 +275,8 @@ function fleet.on(event, fn) end
 function fleet.test(name, fn) end
 
 ---@class fleet.Run
----@field id string
----@field recipe string
+---@field id string its id
+---@field name string the name of its recipe
 local run = {}
 
 ---Sends a message and waits for the envelope. What the world does wrong is a value (`envelope.ok`, `envelope.error`); what the author does wrong is an error at that line. With `on_ask`, questions of the worker come to that function first, one after the other in the order of asking; a mistake in it passes the question on, and whoever started the run is told of it.
@@ -294,6 +313,13 @@ function run:split(replies) end
 ---@return string
 function run:quote(value) end
 
+---Runs another recipe below this run and waits for its end. It has a journal of its own and ends with this run at the latest; what it came to is a value. Recipes may stand 8 deep.
+---@param name string
+---@param job any
+---@param spec? fleet.Sub
+---@return fleet.SubRun
+function run:recipe(name, job, spec) end
+
 ---Waits for a length of time, over restarts too.
 ---@param span string|number
 function run:sleep(span) end
@@ -319,7 +345,7 @@ function run:note(name, value) end
 ---@param ... any
 function run:progress(text, ...) end
 
----Asks whoever started the run, and waits for the answer.
+---Asks whoever started the run, and waits for the answer; nil if the deadline of the run passed first.
 ---@param question string
 ---@return string
 function run:ask_leader(question) end

@@ -183,6 +183,15 @@ if not verdict.decided then return run:partial(verdict.tally, verdict.why) end"#
         example: r#"run:send { to = "w-judge", prompt = "Rank these:\n" .. run:quote(found) }"#,
     },
     Described {
+        name: "recipe",
+        params: &[("name", "string"), ("job", "any"), ("spec", "fleet.Sub?")],
+        returns: "fleet.SubRun",
+        about: "Runs another recipe below this run and waits for its end. It has a journal of its own and ends with this run at the latest; what it came to is a value. Recipes may stand 8 deep.",
+        spec: Some(("fleet.Sub", SUB)),
+        example: r#"local checked = run:recipe("review", { diff = reply.text }, { deadline = "10m" })
+if not checked.ok then return run:partial(reply.text, "not reviewed: " .. checked.why) end"#,
+    },
+    Described {
         name: "sleep",
         params: &[("span", "string|number")],
         returns: "",
@@ -226,7 +235,7 @@ if not verdict.decided then return run:partial(verdict.tally, verdict.why) end"#
         name: "ask_leader",
         params: &[("question", "string")],
         returns: "string",
-        about: "Asks whoever started the run, and waits for the answer.",
+        about: "Asks whoever started the run, and waits for the answer; nil if the deadline of the run passed first.",
         spec: None,
         example: "",
     },

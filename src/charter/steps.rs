@@ -7,10 +7,13 @@ use sha2::{Digest, Sha256};
 
 use super::describe;
 use super::json;
+use super::schema::check_job;
 use super::sources::hex;
-use super::spec::{Fields, kind, span};
+use super::spec::{Fields, budget, kind, span};
 use crate::fleet::asked::ANSWER;
-use crate::fleet::run::{RunAnswer, StepRequest, StepSend};
+use crate::fleet::ids::RecipeName;
+use crate::fleet::refusal::Refusal;
+use crate::fleet::run::{RunAnswer, StepRecipe, StepRequest, StepSend};
 use crate::fleet::team::{Address, Team};
 use crate::fleet::turn::Priority;
 
@@ -93,6 +96,10 @@ pub(super) fn read(request: &Table, team: &Team, draw: &mut dyn FnMut() -> u64) 
             let on_ask: Option<Function> = request.raw_get("on_ask").map_err(|error| error.to_string())?;
             let step = Box::new(send(&get("spec")?, on_ask.is_some(), team)?);
             return Ok(Asked::Step { step, on_ask });
+        }
+        "recipe" => {
+            let (name, spec) = (text("name", "the recipe's name, a text")?, get("spec")?);
+            recipe(&name, get("job")?, &spec, team)?
         }
         "sleep" => {
             let span = span(&get("span")?).map_err(|why| format!("run:sleep: {why}"))?;
@@ -247,6 +254,36 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
     let prompt = prompt.into();
     let send = StepSend { to, because: None, prompt, kind, deadline, retries, priority, on_ask };
     Ok(step("send", what, &asked, StepRequest::Send(send)))
+}
+
+fn recipe(name: &str, job: Value, spec: &Value, team: &Team) -> Result<Reached, String> {
+    let recipe = RecipeName::from(name);
+    let Some(declared) = team.recipes.get(&recipe) else {
+        let names = team.recipes.keys().map(|name| name.as_str());
+        return Err(format!("run:recipe: {}", Refusal::unknown("recipe", name, names)));
+    };
+    // An empty Lua table is a list; as a job it is an object without fields.
+    let job = match job {
+        Value::Null => json!({}),
+        Value::Array(list) if list.is_empty() => json!({}),
+        job => job,
+    };
+    check_job(declared, &job).map_err(|refusal| format!("run:recipe: {refusal}"))?;
+    let read = || {
+        let empty = json!({});
+        let fields = Fields::of("run:recipe".to_owned(), if spec.is_null() { &empty } else { spec }, describe::SUB)?;
+        Ok((fields.span("deadline")?, budget(&fields)?))
+    };
+    let (deadline, budget) = read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
+    let asked = json!([name, job, deadline.map(|span| span.0), budget]);
+    let what = format!("{name} {}", cut(&job.to_string()));
+    let wanted = StepRecipe {
+        recipe,
+        job: job.into(),
+        deadline: deadline.into_iter().chain(declared.deadline).min(),
+        budget: budget.or(declared.budget),
+    };
+    Ok(step("recipe", what, &asked, StepRequest::Recipe(wanted)))
 }
 
 /// Returns what a name addresses: a role of the team, else a worker.

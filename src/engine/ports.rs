@@ -35,6 +35,8 @@ pub trait Journal: Send + Sync + 'static {
     fn prompt(&self, turn: TurnId) -> Boxed<Result<Option<Arc<str>>, JournalError>>;
     /// Returns the envelope of a settled turn.
     fn envelope(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>>;
+    /// Returns the reply that came after the end of a turn, until it is collected.
+    fn late(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>>;
     /// Returns a turn, also a collected one.
     fn turn(&self, turn: TurnId) -> Boxed<Result<Option<Turn>, JournalError>>;
     /// Returns a run, also a collected one.

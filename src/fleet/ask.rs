@@ -91,7 +91,7 @@ impl Fleet {
         }
         self.tell_asked(cx, &Subject::Turn(id));
         if let Sender::Run(run) = sender {
-            self.tell_asked(cx, &Subject::Run(run));
+            self.tell_run_asked(cx, run);
         }
         Ok(question)
     }

@@ -113,7 +113,7 @@ impl Fleet {
         let message = self.post(cx, owner, About::Question(id));
         self.put_question(cx, Question { to: owner, message, ..question.clone() });
         self.tell_asked(cx, &Subject::Turn(*turn));
-        self.tell_asked(cx, &Subject::Run(run));
+        self.tell_run_asked(cx, run);
     }
 
     /// Tells a run that a question it still has needs no answer any more; what its function began for it is ended.

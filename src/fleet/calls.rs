@@ -210,6 +210,7 @@ impl Fleet {
             Run {
                 key: call.key.as_ref().map(|keyed| keyed.key.clone()),
                 deadline,
+                budget: recipe.budget,
                 ..Run::begun(id, call.recipe, owner, team.generation.clone(), cx.now)
             },
         );

@@ -26,6 +26,9 @@ impl Fleet {
             // Its end answers the step.
             return self.end_turn(cx, turn, Finish::without_reply(Outcome::Cancelled, why));
         }
+        if let Some(child) = step.child {
+            return self.cancel_child(cx, child, why);
+        }
         if let Some(question) = step.question {
             self.withdraw_question(cx, question, why);
         }

@@ -93,6 +93,7 @@ impl Fleet {
                     cx.record(Record::Run(Arc::new(run)));
                 }
             }
+            About::Late(turn) => cx.record(Record::Late(*turn, None)),
             // An acknowledged question stays open: it is shown with its turn or run until somebody answers it.
             About::Question(_) | About::Notice(_) => {}
         }

@@ -74,6 +74,8 @@ pub enum Record {
     Seat(Option<Arc<Seat>>),
     /// What a worker gave as its reply to the turn that it has; absent once the turn has ended.
     Draft(TurnId, Option<Arc<str>>),
+    /// A reply that came after the end of its turn; absent once it was collected.
+    Late(TurnId, Option<Arc<Envelope>>),
 }
 
 /// One use of an idempotency key.

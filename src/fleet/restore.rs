@@ -46,6 +46,9 @@ impl Fleet {
             if let (Some(at), None) = (run.deadline, run.outcome) {
                 fleet.at(at, Timer::RunDeadline(run.id));
             }
+            if let (Some(closing), None) = (&run.closing, run.outcome) {
+                fleet.at(closing.until, Timer::RunGrace(run.id));
+            }
             fleet.runs.insert(run.id, Arc::new(run));
         }
         for message in saved.messages {

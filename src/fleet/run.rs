@@ -8,11 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bounds::{Closing, RunBudget};
 use super::caller::Sender;
+use super::envelope::Usage;
 use super::ids::{Key, MessageId, QuestionId, RecipeName, RunId, StepPath, TurnId};
 use super::team::{Address, Generation};
 use super::time::{Span, Time};
-use super::turn::Priority;
+use super::turn::{Priority, StepRef};
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +30,8 @@ pub enum RunOutcome {
     Cancelled,
     /// Its deadline passed.
     TimedOut,
+    /// Its budget was used up.
+    Budget,
 }
 
 impl RunOutcome {
@@ -39,6 +43,7 @@ impl RunOutcome {
             RunOutcome::Failed => "failed",
             RunOutcome::Cancelled => "cancelled",
             RunOutcome::TimedOut => "timed_out",
+            RunOutcome::Budget => "budget",
         }
     }
 }
@@ -62,12 +67,27 @@ pub struct Run {
     /// When it must have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
+    /// What it may use at most, with the runs below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<RunBudget>,
+    /// The step of the run that began it, unless a caller did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<StepRef>,
+    /// How many runs stand above it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
     /// How many of its steps are finished.
     pub finished_steps: u64,
-    /// How many turns it sent.
+    /// How many turns it and the runs below it sent.
     pub sent: u64,
     /// How many of them ended.
     pub settled: u64,
+    /// What these turns used, as far as agents tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Set once it reached a bound: it begins nothing more and comes to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closing: Option<Closing>,
     /// What the recipe last said about its progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
@@ -88,6 +108,10 @@ pub struct Run {
     pub message: Option<MessageId>,
 }
 
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
 impl Run {
     /// Returns a run that begins now.
     pub fn begun(id: RunId, recipe: RecipeName, owner: Sender, generation: Generation, started: Time) -> Run {
@@ -99,9 +123,14 @@ impl Run {
             generation,
             started,
             deadline: None,
+            budget: None,
+            parent: None,
+            depth: 0,
             finished_steps: 0,
             sent: 0,
             settled: 0,
+            usage: None,
+            closing: None,
             progress: None,
             outcome: None,
             why: None,
@@ -117,6 +146,8 @@ impl Run {
 pub enum StepRequest {
     /// `run:send`.
     Send(StepSend),
+    /// `run:recipe`.
+    Recipe(StepRecipe),
     /// `run:sleep`.
     Sleep(Span),
     /// `run:now`.
@@ -173,6 +204,19 @@ pub struct StepSend {
     pub on_ask: bool,
 }
 
+/// What `run:recipe` was given, checked by the charter that the parent began with, which is the child's as well.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepRecipe {
+    /// The recipe.
+    pub recipe: RecipeName,
+    /// Its job.
+    pub job: Arc<Value>,
+    /// How long it may take; its parent's deadline still holds.
+    pub deadline: Option<Span>,
+    /// What it may use at most; its parent's budget still holds.
+    pub budget: Option<RunBudget>,
+}
+
 /// A step as stored; its value lies beside it in the store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
@@ -180,7 +224,7 @@ pub struct Step {
     pub run: RunId,
     /// Its path in the run.
     pub path: StepPath,
-    /// The verb: `send`, `sleep`, `now`, `random`, `note`, `ask_leader`, `progress`; `asked` and `over`, which the fleet
+    /// The verb: `send`, `recipe`, `sleep`, `now`, `random`, `note`, `ask_leader`, `progress`; `asked` and `over`, which the fleet
     /// makes itself; `answer`; `race`, `vote` and `each` where the rest of the parts was given up.
     pub verb: String,
     /// Hex hash of what it asked for, by which a run that leaves its recorded path is noticed.
@@ -194,6 +238,9 @@ pub struct Step {
     /// Its latest turn, for a send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
+    /// Its run, for `recipe`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<RunId>,
     /// How often its turn may still be tried again.
     #[serde(default)]
     pub retries: u32,
@@ -226,6 +273,7 @@ impl Step {
             at,
             began,
             turn: None,
+            child: None,
             retries: 0,
             deadline: None,
             until: None,

@@ -33,7 +33,8 @@ impl Fleet {
                 WorkerState::Draining => WorkerState::Draining,
                 _ => WorkerState::Clearing,
             };
-            let worker = self.put_worker(cx, Worker { state, since: cx.now, ..(*worker).clone() });
+            let late = self.late_for(&turn, &finish);
+            let worker = self.put_worker(cx, Worker { state, since: cx.now, late, ..(*worker).clone() });
             cx.effect(Effect::Work(WorkEffect::Interrupt(worker.clone(), id)));
             self.at(cx.now + self.limits.grace, Timer::Grace(worker.name.clone(), id));
         }
@@ -106,6 +107,7 @@ impl Fleet {
         let turn = self.put_turn(cx, turn);
         self.tell_settled(cx, &turn, &envelope);
         self.turns.remove(&turn.id);
+        self.count_turn(cx, step.run, 0, 1, envelope.usage.as_ref());
         if !self.retry_step(cx, &turn, outcome) {
             self.answer_send(cx, &step, &envelope);
         }
@@ -129,6 +131,12 @@ impl Fleet {
     pub(super) fn envelope(&self, turn: &Turn, finish: Finish, cx: &Cx) -> Envelope {
         let worker = turn.worker.as_ref().and_then(|name| self.workers.get(name));
         let ok = finish.outcome == Outcome::Replied;
+        let in_run = matches!(turn.sender, Sender::Run(_));
+        // Of a step's turn that nobody ever had it is worth knowing that nobody was slow.
+        let error = match finish.outcome {
+            Outcome::TimedOut if in_run && turn.hands() == 0 => "busy",
+            outcome => outcome.word(),
+        };
         Envelope {
             turn: turn.id,
             message: turn.message,
@@ -141,7 +149,7 @@ impl Fleet {
             },
             ok,
             outcome: finish.outcome,
-            error: (!ok).then(|| finish.outcome.word().to_string()),
+            error: (!ok).then(|| error.to_string()),
             why: finish.why,
             text: finish.text,
             data: None,
@@ -159,6 +167,7 @@ impl Fleet {
             truncated: finish.truncated,
             work: finish.work,
             retry_of: turn.retry_of,
+            late: None,
         }
     }
 

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bounds::RunBudget;
 use super::grants::Grants;
 use super::ids::{ProfileName, RecipeName, RoleName};
 use super::life::{ContextCap, Restarts};
@@ -143,6 +144,9 @@ pub struct RecipeSpec {
     /// How long a run of it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Span>,
+    /// What a run of it may use at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<RunBudget>,
     /// Where it is declared, such as `recipes/bug-hunt.lua:3`.
     pub at: String,
 }

@@ -161,6 +161,9 @@ pub struct Turn {
     /// The turn that this one tries again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<TurnId>,
+    /// Who had the turns that this one tries again; it goes to another worker where there is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<WorkerName>,
     /// The step of a run that sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRef>,
@@ -204,6 +207,7 @@ impl Turn {
             deadline: None,
             timeout: None,
             retry_of: None,
+            tried: Vec::new(),
             step: None,
             generation,
             state: TurnState::Queued,

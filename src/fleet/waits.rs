@@ -205,12 +205,14 @@ impl Fleet {
 
     /// Returns the unanswered questions of a turn, or of a run and its turns, but for those that a run has first.
     pub(super) fn open_questions(&self, subject: &Subject) -> Vec<Arc<Question>> {
+        let of_run = |run: RunId, id: RunId| self.up_from(run).contains(&id);
         let asks = |question: &Question| match (&question.asker, subject) {
             (super::mail::Asker::Turn(turn), Subject::Turn(id)) => turn == id,
-            (super::mail::Asker::Step { run, .. }, Subject::Run(id)) => run == id,
-            (super::mail::Asker::Turn(turn), Subject::Run(id)) => {
-                self.turns.get(turn).is_some_and(|turn| turn.sender == Sender::Run(*id))
-            }
+            (super::mail::Asker::Step { run, .. }, Subject::Run(id)) => of_run(*run, *id),
+            (super::mail::Asker::Turn(turn), Subject::Run(id)) => match self.turns.get(turn).map(|turn| turn.sender) {
+                Some(Sender::Run(run)) => of_run(run, *id),
+                _ => false,
+            },
             _ => false,
         };
         let open = |question: &Question| question.answer.is_none() && !question.is_with_a_run();

@@ -57,6 +57,7 @@ enum Place<'r> {
     Parked(&'r str),
     Seat,
     Draft(TurnId),
+    Late(TurnId),
     Budget(&'r str),
     Paused,
 }
@@ -86,6 +87,7 @@ fn place(record: &Record) -> Option<Place<'_>> {
         Record::Parked(role, _) => Place::Parked(role.as_str()),
         Record::Seat(_) => Place::Seat,
         Record::Draft(turn, _) => Place::Draft(*turn),
+        Record::Late(turn, _) => Place::Late(*turn),
         Record::Budget(role, _) => Place::Budget(role.as_str()),
         Record::Paused(_) => Place::Paused,
         Record::Event(_) => return None,
@@ -140,6 +142,8 @@ fn write_one(record: &Record, statements: &mut Statements<'_>) -> Result<(), Row
         Record::Parked(role, None) => put("DELETE FROM parked WHERE role = ?1", params![role.as_str()]),
         Record::Seat(Some(seat)) => put(SEAT, params![json(seat)?]),
         Record::Seat(None) => put("DELETE FROM seat", params![]),
+        Record::Late(turn, Some(envelope)) => put(LATE, params![int(turn.0), json(envelope)?]),
+        Record::Late(turn, None) => put("DELETE FROM late WHERE turn = ?1", params![int(turn.0)]),
         Record::Draft(turn, Some(text)) => put(DRAFT, params![int(turn.0), &**text]),
         Record::Draft(turn, None) => put("DELETE FROM drafts WHERE turn = ?1", params![int(turn.0)]),
         Record::Budget(role, Some(budget)) => put(BUDGET, params![role.as_str(), json(budget)?]),
@@ -210,6 +214,7 @@ const PARKED: &str =
     "INSERT INTO parked (role, until) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET until = excluded.until";
 const SEAT: &str = "INSERT INTO seat (one, row) VALUES (1, ?1) ON CONFLICT DO UPDATE SET row = excluded.row";
 const DRAFT: &str = "INSERT INTO drafts (turn, text) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET text = excluded.text";
+const LATE: &str = "INSERT INTO late (turn, row) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET row = excluded.row";
 const BUDGET: &str = "INSERT INTO budgets (role, row) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET row = excluded.row";
 const PAUSED: &str = "INSERT INTO paused (one, row) VALUES (1, ?1) ON CONFLICT DO UPDATE SET row = excluded.row";
 const EVENT: &str = "INSERT INTO events (at, turn, run, worker, row) VALUES (?1, ?2, ?3, ?4, ?5)";

@@ -87,6 +87,9 @@ impl Journal for Prompts {
     fn envelope(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
         answer(self.2.lock().unwrap().get(&turn).cloned())
     }
+    fn late(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
     fn turn(&self, turn: TurnId) -> Boxed<Result<Option<Turn>, JournalError>> {
         let known = self.0.lock().unwrap().get(&turn).map(|(_, state)| *state);
         answer(known.map(|state| Turn { state, ..turn_of(turn.0) }))
@@ -208,6 +211,7 @@ impl House {
             process: None,
             turns: 0,
             session: 0,
+            late: None,
             life: Default::default(),
         }
     }

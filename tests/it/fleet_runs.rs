@@ -251,18 +251,6 @@ fn a_run_ends_once_with_its_value_and_its_owner_collects_it() {
 }
 
 #[test]
-fn the_deadline_of_a_run_ends_it_and_its_turns() {
-    let mut stage = Stage::with(1);
-    let run = run_of(stage.leader(call(Some(Span::seconds(60)))));
-    reach(&mut stage, run, "send#1", send(3, None));
-    stage.restart();
-    stage.after(Span::seconds(60));
-    let row = stage.fleet.run(run).expect("not collected").clone();
-    assert_eq!((row.outcome, row.why.as_deref()), (Some(RunOutcome::TimedOut), Some("not ended within 1m00s")));
-    assert_eq!(stage.envelopes[&TurnId(2)].outcome, Outcome::Cancelled);
-}
-
-#[test]
 fn an_unknown_recipe_is_refused_with_the_valid_ones() {
     let mut stage = Stage::with(1);
     let wrong = Call::StartRun(RunCall { recipe: "q".into(), job: Arc::new(json!({})), deadline: None, key: None });

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fleetd::fleet::Limits;
+use fleetd::fleet::bounds::RunBudget;
 use fleetd::fleet::events::FleetEvent;
 use fleetd::fleet::life::{ContextCap, Restarts};
 use fleetd::fleet::team::{Generation, Profile, RecipeSpec, Role, Team};
@@ -69,6 +70,7 @@ pub fn team(plan: CharterPlan, number: u64) -> Arc<Team> {
         about: None,
         input: Value::Null,
         deadline: plan.changed.then_some(Span::minutes(10)),
+        budget: plan.changed.then_some(RunBudget { turns: Some(3), ..RunBudget::default() }),
         at: "recipes/program.lua:1".into(),
     };
     team.recipes.insert(recipe.name.clone(), recipe);

@@ -43,6 +43,7 @@ pub struct Journal {
     pub drafts: BTreeMap<TurnId, Arc<str>>,
     pub budgets: BTreeMap<RoleName, Arc<Budget>>,
     pub paused: Option<Pause>,
+    pub late: BTreeMap<TurnId, Option<Arc<Envelope>>>,
 }
 
 impl Journal {
@@ -87,6 +88,10 @@ impl Journal {
             Record::Budget(role, Some(budget)) => drop(self.budgets.insert(role.clone(), budget.clone())),
             Record::Budget(role, None) => drop(self.budgets.remove(role)),
             Record::Paused(pause) => self.paused = pause.clone(),
+            Record::Late(id, late) => {
+                let before = self.late.insert(*id, late.clone());
+                return once(before.is_none() || late.is_none(), format!("the late reply to {id}"));
+            }
             Record::Event(_) => {}
         }
         Ok(())

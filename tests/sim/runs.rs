@@ -2,11 +2,13 @@
 //! stage depends on what it was answered. It notices an answer that is doubled, out of order or for no step of its own.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use fleetd::fleet::asked::{ASKED, OVER};
+use fleetd::fleet::bounds::RunBudget;
 use fleetd::fleet::ids::{RunId, StepPath};
 use fleetd::fleet::refusal::RefusalKind;
-use fleetd::fleet::run::{FinishedStep, RunEffect, RunEnd, RunInput, RunOutcome, StepRequest, StepSend};
+use fleetd::fleet::run::{FinishedStep, RunEffect, RunEnd, RunInput, RunOutcome, StepRecipe, StepRequest, StepSend};
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::Span;
 use fleetd::fleet::turn::Priority;
@@ -171,7 +173,7 @@ impl Runs {
         }
         let n = code.stage;
         code.race = rng.percent(40);
-        match rng.below(10) {
+        match rng.below(12) {
             0..5 => {
                 for part in 0..1 + rng.below(3) {
                     let path = StepPath::from(format!("each#{n}[{part}].send#1"));
@@ -187,6 +189,17 @@ impl Runs {
             }
             8 => {
                 code.asked.insert(format!("ask_leader#{n}").into(), StepRequest::Ask("shall I?".into()));
+            }
+            10 | 11 => {
+                let wanted = StepRecipe {
+                    recipe: "program".into(),
+                    job: Arc::new(Value::from(rng.below(1_000))),
+                    deadline: rng.percent(50).then(|| Span::seconds(5 + rng.below(60))),
+                    budget: rng
+                        .percent(30)
+                        .then(|| RunBudget { turns: Some(1 + rng.below(4)), ..RunBudget::default() }),
+                };
+                code.asked.insert(format!("recipe#{n}").into(), StepRequest::Recipe(wanted));
             }
             _ => {
                 code.asked.insert(format!("random#{n}").into(), StepRequest::Value(Value::from(rng.below(1_000))));
@@ -243,6 +256,7 @@ fn step(run: RunId, path: StepPath, request: StepRequest) -> RunInput {
 fn verb_of(request: &StepRequest) -> &'static str {
     match request {
         StepRequest::Send(_) => "send",
+        StepRequest::Recipe(_) => "recipe",
         StepRequest::Sleep(_) => "sleep",
         StepRequest::Now => "now",
         StepRequest::Value(_) => "random",

@@ -153,7 +153,48 @@ pub(in crate::charter) const RECIPE: &[Field] = &[
         "table<string, string>?",
         "The fields of the job: `\"string\"`, `\"integer\"`, `\"number\"`, `\"boolean\"`, `\"any\"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job.",
     ),
-    field("deadline", "string|number|nil", "How long a run may take from its start, such as `\"30m\"`."),
+    field(
+        "deadline",
+        "string|number|nil",
+        "How long a run may take from its start, such as `\"30m\"`. When it passes, its open turns end as timed out, and the code has 10 s to come to its end with what it has.",
+    ),
+    field(
+        "budget",
+        "fleet.Budget?",
+        "What a run, with the runs below it, may use at most; judged before each turn. When it is used up, sends give an envelope with the error `budget`, and the run ends as `budget` with what its code returns.",
+    ),
+];
+
+/// Fields of `budget`.
+pub(in crate::charter) const BUDGET: &[Field] = &[
+    field("turns", "integer?", "Turns, each try counted."),
+    field(
+        "tokens",
+        "integer?",
+        "Tokens read, written, and written to a cache, where agents tell them; not those read from a cache.",
+    ),
+    field("cost", "number?", "US dollars, where agents tell them."),
+];
+
+/// Fields of the spec of `run:recipe`.
+pub(in crate::charter) const SUB: &[Field] = &[
+    field(
+        "deadline",
+        "string|number|nil",
+        "Shorter than the recipe's own, such as `\"5m\"`. The deadline of the run above holds, too.",
+    ),
+    field("budget", "fleet.Budget?", "Instead of the recipe's own. The budget of the run above holds, too."),
+];
+
+/// Fields of what a run below a run came to.
+pub(in crate::charter) const SUB_RUN: &[Field] = &[
+    field("ok", "boolean", "True when it is `done` or `partial`."),
+    field("outcome", "string", "How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`, `budget`."),
+    field("value", "any", "What it returned."),
+    field("error", "string?", "The word of its outcome when it is not ok; `busy` when too many runs are under way."),
+    field("why", "string?", "Why it ended so, for people."),
+    field("run", "string?", "Its id."),
+    field("usage", "table?", "What its turns used: `input`, `output`, `cache_read`, `cache_write`, `cost`."),
 ];
 
 /// Fields of `run:send`.
@@ -162,7 +203,11 @@ pub(in crate::charter) const SEND: &[Field] = &[
     field("prompt", "string", "The text for the worker."),
     field("kind", "string?", "A free word for the kind of work; rubrics see it."),
     field("deadline", "string|number|nil", "From acceptance to the reply, each try anew, such as `\"8m\"`."),
-    field("retries", "integer?", "How often a timed out or lost turn is tried again on another worker; 0 if absent."),
+    field(
+        "retries",
+        "integer?",
+        "How often a turn is tried again that timed out, was lost, or was not taken by any worker in time (`busy`): as a new turn, on another worker where one is there; 0 if absent.",
+    ),
     field("priority", "string?", "`\"now\"` goes first; `\"normal\"` if absent."),
     field(
         "on_ask",
@@ -213,11 +258,11 @@ pub(in crate::charter) const ENVELOPE: &[Field] = &[
     field(
         "error",
         "string?",
-        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`.",
+        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `budget` when the run has used up its budget.",
     ),
     field("why", "string?", "Why it ended so, for people."),
     field("outcome", "string", "How the turn ended."),
-    field("turn", "string", "The turn's id."),
+    field("turn", "string?", "The turn's id; absent when none was begun."),
     field("from", "table", "Who answered: `worker`, `role`, `profile`, `launcher`."),
     field("stderr", "string?", "The end of what the process wrote to stderr."),
     field(
@@ -259,7 +304,7 @@ pub(in crate::charter) const MISSING: &[Field] = &[
 
 /// Fields of what `t.run` gives back.
 pub(in crate::charter) const TEST_RUN: &[Field] = &[
-    field("outcome", "string", "`done`, `partial` or `failed`."),
+    field("outcome", "string", "`done`, `partial`, `failed`, `timed_out` or `budget`."),
     field("value", "any", "The run's value."),
     field("why", "string?", "Why, unless it is done."),
 ];

@@ -71,6 +71,10 @@ impl Scripted {
 impl Play<'_, '_> {
     /// A recipe sends: a scripted worker takes it at once.
     pub(super) fn send(&mut self, step: Step, send: StepSend) -> Result<Result<(), Refusal>, CharterError> {
+        if let Some(value) = self.closed(step.run) {
+            self.add(self.stage.now, Due::Answer(Arc::new(step), value));
+            return Ok(Ok(()));
+        }
         let stage = &mut *self.stage;
         let team = &stage.world.team;
         let routed = match &send.to {
@@ -79,7 +83,7 @@ impl Play<'_, '_> {
                 let task = Task {
                     prompt: send.prompt.to_string(),
                     kind: send.kind.clone(),
-                    from: format!("run {}", self.run.id),
+                    from: format!("run {}", step.run),
                     urgent: send.priority == Priority::Now,
                     now: stage.now,
                 };
@@ -126,6 +130,7 @@ impl Play<'_, '_> {
     fn begin(&mut self, turn: Scripted) -> Result<(), CharterError> {
         in_time(self.stage.until)?;
         self.stage.turns += 1;
+        self.count_turn(turn.step.run);
         let task = self.task(&turn)?;
         let args = vec![LuaValue::Function(turn.function.clone()), LuaValue::Table(task)];
         self.goes_on(TurnId(self.stage.turns), turn, MultiValue::from_vec(args))
@@ -185,7 +190,8 @@ impl Play<'_, '_> {
     }
 
     fn settle(&mut self, id: TurnId, turn: Scripted, outcome: Outcome, text: String) -> Result<(), CharterError> {
-        if outcome.may_retry() && turn.attempt <= turn.send.retries {
+        let again = outcome.may_retry() && turn.attempt <= turn.send.retries;
+        if again && self.closed(turn.step.run).is_none() {
             let thread = self.thread()?;
             let (attempt, started) = (turn.attempt + 1, turn.clock);
             return self.begin(Scripted { thread, attempt, started, heard: BTreeMap::new(), open: None, ..turn });
@@ -208,7 +214,7 @@ impl Play<'_, '_> {
             open.with_run = Some(path.clone());
             self.stage.say(format!("{path} {text}"));
             let value = json!({"text": text, "id": question, "turn": id, "worker": turn.worker()});
-            let step = self.step(path, ASKED, turn.step.at.clone());
+            let step = Step::begun(turn.step.run, path, ASKED, turn.step.at.clone(), self.stage.now);
             self.finish(Step { what: text, question: Some(question), ..step }, value);
         } else {
             self.stage.say(format!("{id} asks {text}"));
@@ -263,16 +269,19 @@ impl Play<'_, '_> {
     }
 
     /// The time of a turn is over while it waits for an answer.
-    pub(super) fn times_out(&mut self, id: TurnId) -> Result<(), CharterError> {
+    pub(super) fn times_out(&mut self, id: TurnId, why: &str) -> Result<(), CharterError> {
         let Some(mut turn) = self.turns.remove(&id) else { return Ok(()) };
         let with_run = turn.open.take().and_then(|open| open.with_run);
         if let Some(path) = &with_run {
-            let over = self.step(over_path(path), OVER, turn.step.at.clone());
+            let over = Step::begun(turn.step.run, over_path(path), OVER, turn.step.at.clone(), self.stage.now);
             self.finish(over, Value::Null);
         }
-        self.take_back_below(with_run.map(|path| format!("{path}.")).as_deref());
+        match &with_run {
+            Some(path) => self.take_back_below(turn.step.run, &format!("{path}.")),
+            None => self.forget(|_, _| false),
+        }
         turn.clock = self.stage.now;
-        self.settle(id, turn, Outcome::TimedOut, "the answer came too late".to_owned())
+        self.settle(id, turn, Outcome::TimedOut, why.to_owned())
     }
 
     fn patience(&self, turn: &Scripted) -> Option<Span> {
@@ -317,6 +326,7 @@ impl Play<'_, '_> {
             truncated: None,
             work: None,
             retry_of: None,
+            late: None,
         }
     }
 

@@ -51,6 +51,9 @@ impl Journal for FakeJournal {
     fn envelope(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
         now(None)
     }
+    fn late(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
     fn turn(&self, _: TurnId) -> Boxed<Result<Option<Turn>, JournalError>> {
         now(None)
     }
@@ -233,6 +236,7 @@ pub fn loud(request: &StepRequest) -> Value {
         StepRequest::Send(send) => {
             json!({"turn": "t1", "ok": true, "outcome": "replied", "from": {}, "text": send.prompt.to_uppercase()})
         }
+        StepRequest::Recipe(wanted) => json!({"ok": true, "outcome": "done", "value": *wanted.job}),
         StepRequest::Now => json!(1_700_000_000_000_u64),
         StepRequest::Value(value) => value.clone(),
         StepRequest::Note { value, .. } => value.clone().unwrap_or(Value::Null),
