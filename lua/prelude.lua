@@ -271,7 +271,7 @@ function verbs.launcher(name, spec, fn)
   want_function("launcher", fn)
   declare("launcher", name, spec, fn)
 end
-function verbs.shape() fail("fleet.shape is not in this version") end
+function verbs.shape(name, schema) declare("shape", name, schema) end
 
 fleet = setmetatable(verbs, table.freeze({
   __index = function(_, key) fail(unknown("no", key, verbs)) end,
@@ -578,7 +578,10 @@ local function scripted(fn, task)
   local answer = fn(freeze(task))
   if raw_type(answer) == "table" and getmetatable(answer) == Outcome then return answer.outcome, answer.why end
   if raw_type(answer) == "string" or raw_type(answer) == "number" then return "replied", to_text(answer) end
-  return "wrong", "a scripted answer must be a text, t.fail(why), t.timeout() or t.lost(); it was " .. native.show(answer)
+  -- A table is the JSON that an agent would write.
+  local text = raw_type(answer) == "table" and native.json(answer)
+  if text then return "replied", text end
+  return "wrong", "a scripted answer must be a text, a table, t.fail(why), t.timeout() or t.lost(); it was " .. native.show(answer)
 end
 
 return {

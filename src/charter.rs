@@ -24,6 +24,7 @@ mod replayed;
 mod rubric;
 mod runs;
 mod schema;
+mod shapes;
 mod shipped;
 mod sources;
 mod spec;

@@ -2,6 +2,7 @@
 //!
 //! No I/O, no clock, no async, no Lua, no HTTP may ever come in here: time and randomness are handed in.
 
+pub mod amend;
 pub mod answer;
 mod ask;
 pub mod asked;
@@ -42,6 +43,7 @@ mod runs;
 pub mod seat;
 mod seen;
 mod settle;
+pub mod shape;
 pub mod signs;
 mod starts;
 pub mod state;

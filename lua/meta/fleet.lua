@@ -112,7 +112,8 @@
 ---@class fleet.Envelope
 ---@field ok boolean True exactly when the worker replied.
 ---@field text string The reply; empty when there is none.
----@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `budget` when the run has used up its budget.
+---@field data any The reply as data, where a `schema` was asked for and it fits.
+---@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `schema` when the answer does not fit its schema, `budget` when the run has used up its budget.
 ---@field why? string Why it ended so, for people.
 ---@field outcome string How the turn ended.
 ---@field turn? string The turn's id; absent when none was begun.
@@ -221,6 +222,8 @@
 ---@field deadline? string|number From acceptance to the reply, each try anew, such as `"8m"`.
 ---@field retries? integer How often a turn is tried again that timed out, was lost, or was not taken by any worker in time (`busy`): as a new turn, on another worker where one is there; 0 if absent.
 ---@field priority? string `"now"` goes first; `"normal"` if absent.
+---@field schema? string|table What the answer must be: a type of the short form such as `"string[]"` or `"finding[]"`, fields with their types, or a JSON Schema. The worker is told, and `envelope.data` is the checked answer.
+---@field corrections? integer How often an answer that does not fit `schema` is sent back with what is wrong; 2 if absent, 10 at most. Each time is a turn.
 ---@field on_ask? (fun(question: fleet.Question): string?) Answers what the worker asks in its turn: the text that it returns, or nothing to pass the question on to whoever started the run. It may take steps of its own.
 
 ---@class fleet.Vote
@@ -257,6 +260,11 @@ function fleet.route(why, fn) end
 ---@param spec fleet.Recipe
 ---@param fn fun(job: any, run: fleet.Run): any
 function fleet.recipe(name, spec, fn) end
+
+---Names what answers may be asked to fit: fields with their types as in a recipe's `input`, which may name other shapes, or a whole JSON Schema. A `schema` in `run:send`, and in a message from outside, may then say `"name"`, `"name[]"`, or use it in its fields.
+---@param name string
+---@param schema string|table
+function fleet.shape(name, schema) end
 
 ---Declares how one agent program is started, watched and read. Its function is asked once for each profile when the charter is loaded, and makes the plan of all workers of that profile; it must not wait and sees nothing but its argument. A name that fleetd has itself (`exec`, `typed`, …) is overridden. A plan has no rights of its own: what it may start and which address it may name, fleetd.toml says.
 ---@param name string
@@ -365,9 +373,9 @@ function run:fail(why, value) end
 ---@class fleet.Test
 local t = {}
 
----Scripts the workers of a role (or one worker): what the function returns is the reply text; `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.
+---Scripts the workers of a role (or one worker): what the function returns is the reply text, or a table for the JSON of one; where an answer was sent back, `task.complaint` says what was wrong with it. `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.
 ---@param role string
----@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer }): any
+---@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer, complaint: string? }): any
 function t.worker(role, fn) end
 
 ---Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same.

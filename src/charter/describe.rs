@@ -82,6 +82,15 @@ end)"#,
 end)"#,
     },
     Described {
+        name: "shape",
+        params: &[("name", "string"), ("schema", "string|table")],
+        returns: "",
+        about: "Names what answers may be asked to fit: fields with their types as in a recipe's `input`, which may name other shapes, or a whole JSON Schema. A `schema` in `run:send`, and in a message from outside, may then say `\"name\"`, `\"name[]\"`, or use it in its fields.",
+        spec: None,
+        example: r#"fleet.shape("finding", { file = "string", line = "integer?", why = "string" })
+fleet.shape("verdict", { type = "object", required = { "answer" }, properties = { answer = { enum = { "yes", "no" } } } })"#,
+    },
+    Described {
         name: "launcher",
         params: &[("name", "string"), ("spec", "fleet.Launcher"), ("fn", "fun(worker: fleet.WorkerSpec): fleet.Plan")],
         returns: "",

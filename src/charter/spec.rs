@@ -17,9 +17,6 @@ use crate::fleet::time::Span;
 
 pub(super) use profile::{Declared, profile, typing, variables};
 
-/// Fields that are planned; an author who read of them is told so.
-const LATER: &[&str] = &["schema"];
-
 /// A wrong field with what is wrong about it; the field's name helps to find its line.
 #[derive(Debug)]
 pub(super) struct Wrong {
@@ -53,12 +50,6 @@ impl<'a> Fields<'a> {
         };
         let names: Vec<&str> = known.iter().map(|field| field.name).collect();
         for name in map.keys() {
-            if LATER.contains(&name.as_str()) && !names.contains(&name.as_str()) {
-                return Err(Wrong {
-                    field: Some(name.clone()),
-                    message: format!("{what}: field '{name}' is not in this version; valid: {}", names.join(", ")),
-                });
-            }
             if !names.contains(&name.as_str()) {
                 let hint = match nearest(name, names.iter().copied()) {
                     Some(near) => format!("did you mean '{near}'? "),

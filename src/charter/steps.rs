@@ -1,6 +1,8 @@
 //! What a recipe asks for when it waits: the table that the prelude yielded, read and checked.
 //! Nothing is sent or recorded here. The hash covers what was asked for and never what was drawn, or no replay fits.
 
+use std::sync::Arc;
+
 use mlua::{Function, Table, Value as LuaValue};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -14,6 +16,7 @@ use crate::fleet::asked::ANSWER;
 use crate::fleet::ids::RecipeName;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::run::{RunAnswer, StepRecipe, StepRequest, StepSend};
+use crate::fleet::shape::{CORRECTIONS, Shape};
 use crate::fleet::team::{Address, Team};
 use crate::fleet::turn::Priority;
 
@@ -219,9 +222,11 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
             fields.span("deadline")?,
             fields.count("retries", 0, 0)?,
             fields.text("priority")?,
+            shape(&fields, team)?,
         ))
     };
-    let (to, prompt, kind, deadline, retries, priority) = read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
+    let (to, prompt, kind, deadline, retries, priority, shape) =
+        read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
     let prompt = prompt.ok_or("run:send: field 'prompt' is missing")?;
     if prompt.trim().is_empty() {
         return Err("run:send: the prompt is empty".to_owned());
@@ -249,11 +254,28 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
     if on_ask {
         asked["on_ask"] = Value::Bool(true);
     }
+    if let Some(shape) = &shape {
+        asked["schema"] = json!(shape);
+    }
     let to_said = to.as_ref().map_or("auto".to_owned(), ToString::to_string);
     let what = format!("to {to_said}: {}", cut(&prompt));
     let prompt = prompt.into();
-    let send = StepSend { to, because: None, prompt, kind, deadline, retries, priority, on_ask };
+    let send = StepSend { to, because: None, prompt, kind, deadline, retries, priority, shape, on_ask };
     Ok(step("send", what, &asked, StepRequest::Send(send)))
+}
+
+fn shape(fields: &Fields<'_>, team: &Team) -> Result<Option<Arc<Shape>>, super::spec::Wrong> {
+    let corrections = fields.count("corrections", 0, CORRECTIONS)?;
+    let Some(schema) = fields.get("schema") else {
+        return match fields.get("corrections") {
+            None => Ok(None),
+            Some(_) => fields.refuse("corrections", "there is no 'schema' that an answer must fit"),
+        };
+    };
+    match Shape::read(schema, Some(corrections), &team.shapes) {
+        Ok(shape) => Ok(Some(Arc::new(shape))),
+        Err(why) => fields.refuse("schema", why),
+    }
 }
 
 fn recipe(name: &str, job: Value, spec: &Value, team: &Team) -> Result<Reached, String> {

@@ -27,6 +27,7 @@ use crate::fleet::mail::Question;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{self, Verb};
 use crate::fleet::run::Run;
+use crate::fleet::shape::{Shape, Shapes};
 use crate::fleet::team::{Address, Routed};
 use crate::fleet::time::{Span, Time};
 use crate::fleet::turn::{Outcome, Priority};
@@ -63,8 +64,20 @@ impl Handle {
             true => (Address::Role(to.into()), None),
             false => self.address(&to, &request.prompt, request.kind.as_deref(), caller, urgent).await?,
         };
+        let shape = match (&request.schema, request.corrections) {
+            (None, None) => None,
+            (None, Some(_)) => return Err(Refusal::invalid("'corrections' without 'schema': there is nothing to fit")),
+            (Some(schema), corrections) => {
+                let fleet = self.fleet();
+                let none = Shapes::new();
+                let shapes = fleet.team().map_or(&none, |team| &team.shapes);
+                let shape = Shape::read(schema, corrections, shapes);
+                Some(Arc::new(shape.map_err(|why| Refusal::invalid(format!("'schema': {why}")))?))
+            }
+        };
         let send = SendCall {
             to,
+            shape,
             because,
             prompt: request.prompt.into(),
             kind: request.kind,

@@ -45,9 +45,29 @@ pub struct SendRequest {
     /// `POST /message` waits 10 minutes, and `POST /v1/send` answers at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Span>,
+    /// What the reply must be: a JSON Schema, or the short form of one: `"string[]"`, the name of a shape of the charter,
+    /// `{"file": "string", "line": "integer?"}`. The worker is told, and `data` of the reply is the checked JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<SchemaArgument>")]
+    pub schema: Option<Value>,
+    /// How often a reply that does not fit `schema` is sent back to the worker with what is wrong, 0 to 10; 2 if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 10))]
+    pub corrections: Option<u32>,
     /// Idempotency key: the same key and body is the same turn; another body is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
+}
+
+/// What `schema` of a message may be.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only says what may come; nothing makes one")]
+enum SchemaArgument {
+    /// A type of the short form.
+    Short(String),
+    /// A JSON Schema, or the fields of an object in the short form.
+    Whole(serde_json::Map<String, Value>),
 }
 
 /// A start of a recipe.

@@ -14,6 +14,7 @@ use super::record::{Event, Made, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::rules::{self, Verb};
 use super::run::{Run, RunEnd, RunOutcome};
+use super::shape::Shape;
 use super::state::{Cx, Fleet};
 use super::timers::Timer;
 use super::turn::{Outcome, Priority, Turn, TurnState};
@@ -106,7 +107,7 @@ impl Fleet {
     fn send(&mut self, cx: &mut Cx, sender: Sender, send: SendCall) -> Result<Answer, Refusal> {
         if let Some(made) = self.used_again(cx, sender, send.key.as_ref())? {
             return match made {
-                Made::Turn(id) => match self.turns.get(&id) {
+                Made::Turn(id) => match self.turns.get(&self.newest(id)) {
                     Some(turn) => Ok(Answer::Accepted(turn.clone())),
                     None => Err(Refusal::new(RefusalKind::Conflict, format!("turn {id} of this key was collected"))
                         .hint(format!("its receipt: fleetd trace {id}"))),
@@ -127,14 +128,17 @@ impl Fleet {
             .hint("try again when some of them are settled, or raise max_waiting in the charter"));
         }
         let id = TurnId(self.fresh());
-        cx.record(Record::Prompt(id, send.prompt.clone()));
+        let prompt = asking(&send.prompt, send.shape.as_deref());
+        let prompt_bytes = prompt.len() as u64;
+        cx.record(Record::Prompt(id, prompt));
         let turn = self.accept(
             cx,
             Turn {
                 because: send.because,
                 kind: send.kind,
                 priority: send.priority,
-                prompt_bytes: send.prompt.len() as u64,
+                prompt_bytes,
+                shape: send.shape,
                 key: send.key.as_ref().map(|keyed| keyed.key.clone()),
                 deadline: send.deadline.map(|span| cx.now + span),
                 ..Turn::accepted(id, sender, send.to, cx.now, self.generation())
@@ -152,12 +156,14 @@ impl Fleet {
         }
         cx.event(event_of(&turn, cx.now, format!("accepted from {} for {}", turn.sender, turn.to)));
         let urgent = turn.priority == Priority::Now;
+        self.know_as(&turn);
         let queue = self.queue_of(&turn.to);
         self.queues.entry(queue).or_default().push(turn.id, turn.sender, turn.to.clone(), urgent);
         self.put_turn(cx, turn)
     }
 
     fn cancel_turn(&mut self, cx: &mut Cx, id: TurnId, by: Sender) -> Result<Answer, Refusal> {
+        let id = self.newest(id);
         let Some(turn) = self.turns.get(&id).cloned() else { return Err(unknown_turn(id)) };
         match turn.outcome {
             Some(Outcome::Cancelled) => {}
@@ -289,6 +295,11 @@ impl Fleet {
     pub(super) fn generation(&self) -> u64 {
         self.team.as_ref().map_or(0, |team| team.generation.number)
     }
+}
+
+/// Returns a prompt with what its worker is told of the shape of the answer.
+pub(super) fn asking(prompt: &Arc<str>, shape: Option<&Shape>) -> Arc<str> {
+    shape.map_or_else(|| prompt.clone(), |shape| format!("{prompt}{}", shape.told()).into())
 }
 
 fn inside_a_turn() -> Refusal {

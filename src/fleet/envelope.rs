@@ -26,16 +26,16 @@ pub struct Envelope {
     pub ok: bool,
     /// How the turn ended.
     pub outcome: Outcome,
-    /// The outcome's word when it is not `replied`; in a run `busy` when it
-    /// timed out before any worker took it.
+    /// The outcome's word when it is not `replied`; `schema` when the reply
+    /// does not fit the schema that was asked for; in a run `busy` when it timed out before any worker took it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Why it ended so, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The reply text; empty when there is none.
+    /// The reply text; empty when there is none. One that does not fit its schema is kept here as well.
     pub text: Arc<str>,
-    /// Checked JSON when a schema was asked for.
+    /// The reply as JSON that fits, when a schema was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// Tokens and cost, where the agent tells them.
@@ -188,6 +188,10 @@ pub struct Finish {
     pub proof: Option<String>,
     /// What was done in the worker's worktree.
     pub work: Option<Work>,
+    /// The JSON of the reply, once it is checked; no launcher gives it.
+    pub data: Option<Value>,
+    /// Whether the reply does not fit the shape that was wanted; no launcher says so.
+    pub misfit: bool,
 }
 
 impl Finish {
@@ -204,6 +208,8 @@ impl Finish {
             model: None,
             proof: None,
             work: None,
+            data: None,
+            misfit: false,
         }
     }
 }

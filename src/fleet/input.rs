@@ -14,6 +14,7 @@ use super::record::Record;
 use super::refusal::Refusal;
 use super::run::{RunEffect, RunInput};
 use super::seat::Sitter;
+use super::shape::Shape;
 use super::team::{Address, Team};
 use super::time::{Span, Time};
 use super::turn::{Priority, Turn};
@@ -182,6 +183,8 @@ pub struct SendCall {
     pub priority: Priority,
     /// From acceptance to settlement.
     pub deadline: Option<Span>,
+    /// What the answer must be, if anything.
+    pub shape: Option<Arc<Shape>>,
     /// Idempotency key with what it came with.
     pub key: Option<Keyed>,
 }

@@ -83,7 +83,7 @@ impl Fleet {
                     let mut turn = (*turn).clone();
                     turn.enter(TurnState::Collected, cx.now, Some(format!("by {sender}")));
                     let turn = self.put_turn(cx, turn);
-                    self.turns.remove(&turn.id);
+                    self.forget_turn(&turn);
                 }
             }
             About::Run(run) => {

@@ -34,6 +34,7 @@ impl Fleet {
                     }
                 }
             }
+            fleet.know_as(&turn);
             fleet.turns.insert(turn.id, Arc::new(turn));
         }
         for step in saved.steps {

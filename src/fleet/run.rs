@@ -12,6 +12,7 @@ use super::bounds::{Closing, RunBudget};
 use super::caller::Sender;
 use super::envelope::Usage;
 use super::ids::{Key, MessageId, QuestionId, RecipeName, RunId, StepPath, TurnId};
+use super::shape::Shape;
 use super::team::{Address, Generation};
 use super::time::{Span, Time};
 use super::turn::{Priority, StepRef};
@@ -200,6 +201,8 @@ pub struct StepSend {
     pub retries: u32,
     /// Whether it goes first.
     pub priority: Priority,
+    /// What the answer must be, if anything.
+    pub shape: Option<Arc<Shape>>,
     /// Whether what is asked in its turns is brought to the run first.
     pub on_ask: bool,
 }

@@ -144,7 +144,9 @@ impl Fleet {
             return Ok(());
         }
         let id = TurnId(self.fresh());
-        cx.record(Record::Prompt(id, send.prompt.clone()));
+        let prompt = super::calls::asking(&send.prompt, send.shape.as_deref());
+        let prompt_bytes = prompt.len() as u64;
+        cx.record(Record::Prompt(id, prompt));
         step.turn = Some(id);
         step.retries = send.retries;
         step.deadline = send.deadline;
@@ -155,7 +157,8 @@ impl Fleet {
             because: send.because,
             kind: send.kind,
             priority: send.priority,
-            prompt_bytes: send.prompt.len() as u64,
+            prompt_bytes,
+            shape: send.shape,
             deadline: send.deadline.map(|span| cx.now + span),
             step: Some(at.clone()),
             ..Turn::accepted(id, Sender::Run(at.run), to, cx.now, self.generation())

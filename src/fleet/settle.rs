@@ -48,6 +48,8 @@ impl Fleet {
             return;
         }
         let finish = self.with_draft(cx, id, finish);
+        let replied = finish.outcome == Outcome::Replied;
+        let (finish, complaint) = self.fit(&turn, finish);
         let mut turn = (*turn).clone();
         if turn.state == TurnState::Queued {
             self.unqueue(cx, &turn);
@@ -71,8 +73,12 @@ impl Fleet {
         if matches!(finish.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Lost) {
             self.note_failure(cx, &turn);
         }
-        if finish.outcome == Outcome::Replied {
+        // Whatever it replied, its session works.
+        if replied {
             self.forgive_role_of(cx, &turn);
+        }
+        if complaint.is_some_and(|complaint| self.send_back(cx, &turn, &finish, &complaint)) {
+            return;
         }
         if turn.sender != Sender::Fleetd {
             self.tell_turn_settled(cx, &turn, finish.outcome);
@@ -106,7 +112,7 @@ impl Fleet {
         cx.record(Record::Envelope(envelope.clone()));
         let turn = self.put_turn(cx, turn);
         self.tell_settled(cx, &turn, &envelope);
-        self.turns.remove(&turn.id);
+        self.forget_turn(&turn);
         self.count_turn(cx, step.run, 0, 1, envelope.usage.as_ref());
         if !self.retry_step(cx, &turn, outcome) {
             self.answer_send(cx, &step, &envelope);
@@ -130,13 +136,7 @@ impl Fleet {
 
     pub(super) fn envelope(&self, turn: &Turn, finish: Finish, cx: &Cx) -> Envelope {
         let worker = turn.worker.as_ref().and_then(|name| self.workers.get(name));
-        let ok = finish.outcome == Outcome::Replied;
-        let in_run = matches!(turn.sender, Sender::Run(_));
-        // Of a step's turn that nobody ever had it is worth knowing that nobody was slow.
-        let error = match finish.outcome {
-            Outcome::TimedOut if in_run && turn.hands() == 0 => "busy",
-            outcome => outcome.word(),
-        };
+        let error = Self::error_word(turn, &finish);
         Envelope {
             turn: turn.id,
             message: turn.message,
@@ -147,12 +147,12 @@ impl Fleet {
                 launcher: worker.map(|worker| worker.profile.launcher.clone()),
                 model: finish.model,
             },
-            ok,
+            ok: finish.outcome == Outcome::Replied,
             outcome: finish.outcome,
-            error: (!ok).then(|| error.to_string()),
+            error,
             why: finish.why,
             text: finish.text,
-            data: None,
+            data: finish.data,
             usage: finish.usage,
             times: Times {
                 accepted: turn.accepted,

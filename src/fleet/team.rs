@@ -15,6 +15,7 @@ use super::grants::Grants;
 use super::ids::{ProfileName, RecipeName, RoleName};
 use super::life::{ContextCap, Restarts};
 use super::plan::{Drive, Plan};
+use super::shape::Shapes;
 use super::time::{Span, Time};
 use super::typing::Typing;
 use super::work::WorktreeSpec;
@@ -41,6 +42,9 @@ pub struct Team {
     pub recipes: BTreeMap<RecipeName, RecipeSpec>,
     /// The rubrics' reasons, in the order in which they are asked.
     pub rubrics: Vec<String>,
+    /// Schemas that answers may be asked to fit, by name.
+    #[serde(default)]
+    pub shapes: Shapes,
     /// Events that have a handler, by the words of `FleetEvent`.
     #[serde(default)]
     pub handlers: BTreeSet<String>,

@@ -3,11 +3,15 @@
 //! This is the row that is stored; the prompt and the reply text lie beside it in the store and are never held
 //! here, so that ten thousand waiting turns stay small. How a turn moves is decided elsewhere in `fleet/`.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::amend::Amends;
 use super::caller::Sender;
 use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
+use super::shape::Shape;
 use super::team::Address;
 use super::time::Time;
 
@@ -164,6 +168,12 @@ pub struct Turn {
     /// Who had the turns that this one tries again; it goes to another worker where there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<WorkerName>,
+    /// What its answer must be, where a shape was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Arc<Shape>>,
+    /// What it asks again, since the answer to another turn did not fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amends: Option<Box<Amends>>,
     /// The step of a run that sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRef>,
@@ -208,6 +218,8 @@ impl Turn {
             timeout: None,
             retry_of: None,
             tried: Vec::new(),
+            shape: None,
+            amends: None,
             step: None,
             generation,
             state: TurnState::Queued,

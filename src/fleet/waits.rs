@@ -75,6 +75,12 @@ impl Fleet {
         tickets
     }
 
+    /// Returns the waits for a subject, in the order in which they came.
+    pub(super) fn waits_for(&self, subject: &Subject) -> Vec<(Ticket, Wait)> {
+        let of_subject = self.watched.range((subject.clone(), Ticket(0))..).take_while(|(of, _)| of == subject);
+        of_subject.filter_map(|(_, ticket)| Some((*ticket, self.waits.get(ticket)?.clone()))).collect()
+    }
+
     pub(super) fn is_watched(&self, subject: &Subject) -> bool {
         self.watched.range((subject.clone(), Ticket(0))..).next().is_some_and(|(of, _)| of == subject)
     }
@@ -102,6 +108,7 @@ impl Fleet {
 
     /// Starts to wait for a turn, or answers at once if it has ended or asks something.
     pub(super) fn wait_turn(&mut self, cx: &mut Cx, ticket: Ticket, by: Sender, id: TurnId, until: Time) {
+        let id = self.newest(id);
         let Some(turn) = self.turns.get(&id).cloned() else {
             return cx.answer(ticket, Err(unknown_turn(id)));
         };

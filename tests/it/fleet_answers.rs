@@ -40,6 +40,7 @@ fn send(on_ask: bool, deadline: Option<Span>, retries: u32) -> StepRequest {
         deadline,
         retries,
         priority: Priority::Normal,
+        shape: None,
         on_ask,
     })
 }

@@ -38,6 +38,7 @@ fn send() -> StepRequest {
         deadline: None,
         retries: 3,
         priority: Priority::Normal,
+        shape: None,
         on_ask: false,
     })
 }

@@ -56,6 +56,7 @@ fn send(retries: u32, deadline: Option<Span>) -> StepRequest {
         deadline,
         retries,
         priority: Priority::Normal,
+        shape: None,
         on_ask: false,
     })
 }

@@ -286,6 +286,7 @@ pub fn part(to: &str, deadline: Option<Span>, retries: u32) -> StepRequest {
         deadline,
         retries,
         priority: Priority::Normal,
+        shape: None,
         on_ask: false,
     })
 }
@@ -326,6 +327,7 @@ pub fn send_to(to: &str) -> SendCall {
         prompt: "do it".into(),
         kind: None,
         priority: Priority::Normal,
+        shape: None,
         deadline: None,
         key: None,
     }

@@ -38,6 +38,7 @@ pub fn team(plan: CharterPlan, number: u64) -> Arc<Team> {
         profiles: BTreeMap::new(),
         roles: BTreeMap::new(),
         recipes: BTreeMap::new(),
+        shapes: Default::default(),
         rubrics: Vec::new(),
         handlers: FleetEvent::WORDS.iter().map(|word| (*word).to_string()).collect(),
     };

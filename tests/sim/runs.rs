@@ -9,6 +9,7 @@ use fleetd::fleet::bounds::RunBudget;
 use fleetd::fleet::ids::{RunId, StepPath};
 use fleetd::fleet::refusal::RefusalKind;
 use fleetd::fleet::run::{FinishedStep, RunEffect, RunEnd, RunInput, RunOutcome, StepRecipe, StepRequest, StepSend};
+use fleetd::fleet::shape::Shape;
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::Span;
 use fleetd::fleet::turn::Priority;
@@ -237,6 +238,8 @@ pub fn send(rng: &mut Rng) -> StepSend {
         deadline: rng.percent(50).then(|| Span::seconds(5 + rng.below(60))),
         retries: rng.below(3) as u32,
         priority: if rng.percent(10) { Priority::Now } else { Priority::Normal },
+        // What workers answer in here is no JSON, so each correction is used.
+        shape: rng.percent(20).then(|| Arc::new(Shape { schema: Value::Bool(true), corrections: rng.below(3) as u32 })),
         on_ask: rng.percent(70),
     }
 }

@@ -210,6 +210,16 @@ pub(in crate::charter) const SEND: &[Field] = &[
     ),
     field("priority", "string?", "`\"now\"` goes first; `\"normal\"` if absent."),
     field(
+        "schema",
+        "string|table|nil",
+        "What the answer must be: a type of the short form such as `\"string[]\"` or `\"finding[]\"`, fields with their types, or a JSON Schema. The worker is told, and `envelope.data` is the checked answer.",
+    ),
+    field(
+        "corrections",
+        "integer?",
+        "How often an answer that does not fit `schema` is sent back with what is wrong; 2 if absent, 10 at most. Each time is a turn.",
+    ),
+    field(
         "on_ask",
         "(fun(question: fleet.Question): string?)|nil",
         "Answers what the worker asks in its turn: the text that it returns, or nothing to pass the question on to whoever started the run. It may take steps of its own.",
@@ -255,10 +265,11 @@ pub(in crate::charter) const LOAD: &[Field] = &[
 pub(in crate::charter) const ENVELOPE: &[Field] = &[
     field("ok", "boolean", "True exactly when the worker replied."),
     field("text", "string", "The reply; empty when there is none."),
+    field("data", "any", "The reply as data, where a `schema` was asked for and it fits."),
     field(
         "error",
         "string?",
-        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `budget` when the run has used up its budget.",
+        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `schema` when the answer does not fit its schema, `budget` when the run has used up its budget.",
     ),
     field("why", "string?", "Why it ended so, for people."),
     field("outcome", "string", "How the turn ended."),

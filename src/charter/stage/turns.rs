@@ -12,6 +12,7 @@ use crate::charter::error::CharterError;
 use crate::charter::meter::Allowance;
 use crate::charter::rubric;
 use crate::charter::testing::{address_of, all_free, in_time};
+use crate::fleet::amend::SCHEMA;
 use crate::fleet::asked::{ASKED, MOST_QUESTIONS, OVER, asked_path, over_path};
 use crate::fleet::envelope::{Envelope, From, Times};
 use crate::fleet::ids::{QuestionId, RoleName, StepPath, TurnId, WorkerName};
@@ -43,6 +44,9 @@ pub(super) struct Scripted {
     asked: u32,
     heard: BTreeMap<String, String>,
     open: Option<Open>,
+    /// How often its answer was sent back, and what was wrong with the last one.
+    sent_back: u32,
+    complaint: Option<String>,
 }
 
 /// The question that a turn waits with.
@@ -122,6 +126,8 @@ impl Play<'_, '_> {
             asked: 0,
             heard: BTreeMap::new(),
             open: None,
+            sent_back: 0,
+            complaint: None,
         };
         self.begin(turn)?;
         Ok(Ok(()))
@@ -186,7 +192,34 @@ impl Play<'_, '_> {
             _ => return Err(self.stage.at(&turn.step, text)),
         };
         turn.clock = turn.clock + took;
-        self.settle(id, turn, outcome, text)
+        let Some(shape) = turn.send.shape.clone().filter(|_| outcome == Outcome::Replied) else {
+            return self.settle(id, turn, outcome, text);
+        };
+        match shape.check(&text) {
+            Ok(data) => {
+                let envelope = Envelope { data: Some(data), ..self.envelope(id, &turn, outcome, text) };
+                self.answer_send(turn, &envelope);
+                Ok(())
+            }
+            Err(complaint) if turn.sent_back < shape.corrections && self.closed(turn.step.run).is_none() => {
+                self.stage.say(format!("{id} is sent back: {complaint}"));
+                let (thread, started, sent_back) = (self.thread()?, turn.clock, turn.sent_back + 1);
+                let complaint = Some(complaint);
+                let heard = BTreeMap::new();
+                self.begin(Scripted { thread, started, sent_back, complaint, heard, open: None, ..turn })
+            }
+            Err(complaint) => {
+                let why = format!("its answer does not fit the schema: {complaint}");
+                let failed = self.envelope(id, &turn, Outcome::Failed, why);
+                self.answer_send(turn, &Envelope { error: Some(SCHEMA.to_owned()), text: text.into(), ..failed });
+                Ok(())
+            }
+        }
+    }
+
+    fn answer_send(&mut self, turn: Scripted, envelope: &Envelope) {
+        let value = serde_json::to_value(envelope).expect("an envelope has a JSON form");
+        self.add(turn.clock, Due::Answer(turn.step, value));
     }
 
     fn settle(&mut self, id: TurnId, turn: Scripted, outcome: Outcome, text: String) -> Result<(), CharterError> {
@@ -196,8 +229,8 @@ impl Play<'_, '_> {
             let (attempt, started) = (turn.attempt + 1, turn.clock);
             return self.begin(Scripted { thread, attempt, started, heard: BTreeMap::new(), open: None, ..turn });
         }
-        let value = serde_json::to_value(self.envelope(id, &turn, outcome, text)).expect("an envelope has a JSON form");
-        self.add(turn.clock, Due::Answer(turn.step, value));
+        let envelope = self.envelope(id, &turn, outcome, text);
+        self.answer_send(turn, &envelope);
         Ok(())
     }
 
@@ -338,6 +371,7 @@ impl Play<'_, '_> {
             task.raw_set("kind", turn.send.kind.as_deref())?;
             task.raw_set("to", turn.to.to_string())?;
             task.raw_set("try", turn.attempt)?;
+            task.raw_set("complaint", turn.complaint.as_deref())?;
             Ok(task)
         };
         make().map_err(|error| world.failure(&error, None).error)

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::super::session::front::PAUSED;
 use super::super::session::text::noted;
+use super::super::task::text_of;
 use super::keeper::Keeper;
 use super::output::Output;
 use super::stop::Stopping;
@@ -112,7 +113,7 @@ impl Keeper {
     /// Returns the text of a turn as it is given.
     async fn given(&self, turn: &Turn, note: Option<TurnId>) -> Result<String, String> {
         let journal = &self.desk.options.journal;
-        let prompt = journal.prompt(turn.prompt_of).await.map_err(|error| error.to_string())?;
+        let prompt = text_of(journal, turn, &self.worker).await.map_err(|error| error.to_string())?;
         let text = text::given(turn.id, &turn.sender.to_string(), &prompt.ok_or("its prompt is not in the store")?);
         let Some(note) = note else { return Ok(text) };
         let envelope = journal.envelope(note).await.map_err(|error| error.to_string())?;
