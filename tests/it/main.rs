@@ -48,6 +48,7 @@ mod secrets;
 mod security;
 mod sessions;
 mod shapes;
+mod steps_killed;
 mod store;
 mod store_crash;
 mod store_full;
