@@ -37,6 +37,7 @@ pub mod refusal;
 mod renew;
 mod reply;
 mod restore;
+pub mod resume;
 pub mod rules;
 pub mod run;
 mod runs;

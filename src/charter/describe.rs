@@ -170,7 +170,7 @@ if not reply then return run:fail("nobody had an answer", missing) end"#,
         returns: "fleet.Voted",
         about: "Calls the function for every item, all at once; what a part returns is its vote, and equal values are votes for the same, tables by what is in them. An envelope votes with its `data`, or else with its text without the white space around it; one with `ok = false`, and a part that returns nothing, do not vote. As soon as one value has its quorum, or none can have it any more, the other parts are given up and their turns cancelled. No majority is a value, too: `decided` is false and `why` says so.",
         spec: Some(("fleet.Vote", VOTE)),
-        example: r#"local verdict = run:vote({ "w-claude", "w-local", "w-other" }, function(role)
+        example: r#"local verdict = run:vote({ "w-one", "w-two", "w-three" }, function(role)
   return run:send { to = role, prompt = "Is this a bug? Answer yes or no.\n" .. run:quote(finding) }
 end, { quorum = 2 })
 if not verdict.decided then return run:partial(verdict.tally, verdict.why) end"#,

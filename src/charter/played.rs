@@ -295,13 +295,25 @@ fn rubrics_are_tested_like_anything_else() {
 }
 
 #[test]
-fn the_shipped_charters_pass_their_own_tests() {
-    for dir in ["charters/default", "charters/demo"] {
-        let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(dir);
+fn every_recipe_of_every_shipped_charter_is_run_and_replayed_by_its_tests() {
+    let charters = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("charters");
+    let dirs = std::fs::read_dir(charters).expect("they are there");
+    let dirs: Vec<_> = dirs.map(|dir| dir.expect("readable").path()).filter(|dir| dir.is_dir()).collect();
+    assert!(dirs.len() >= 3, "{dirs:?}");
+    for dir in dirs {
         let checked = super::check(&dir);
         assert!(checked.ok, "{:#?}", checked.errors);
         let report = super::test(&dir).expect("loads");
         let failed: Vec<_> = report.tests.iter().filter(|test| !test.passed).collect();
         assert!(failed.is_empty() && !report.tests.is_empty(), "{failed:#?}");
+        // A run that is played is replayed in a fresh VM, or its test fails.
+        let played = |recipe: &str| {
+            let begins = format!(" {recipe} begins");
+            report.tests.iter().any(|test| test.transcript.iter().any(|line| line.ends_with(&begins)))
+        };
+        let recipes = super::team_of(Sources::read(&dir).expect("readable")).expect("loads").recipes.clone();
+        for recipe in recipes.keys() {
+            assert!(played(recipe.as_str()), "{}: no test runs '{recipe}'", dir.display());
+        }
     }
 }

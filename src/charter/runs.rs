@@ -24,6 +24,9 @@ const STEP_TIME: Duration = Duration::from_millis(100);
 /// Running time of a whole run.
 const RUN_TIME: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
 
+/// How the error begins of a run whose code and journal do not fit.
+pub(super) const DIVERGENCE: &str = "divergence:";
+
 /// Under this name a step's value carries its refusal.
 const REFUSED: &str = "$refused";
 
@@ -67,7 +70,10 @@ impl Runs {
     pub(super) fn refuse(&mut self, id: RunId, path: StepPath, refusal: Refusal, out: &mut dyn FnMut(RunInput)) {
         let Some(live) = self.runs.get_mut(&id) else { return };
         let Some(waiting) = live.waiting.get_mut(&path) else { return };
-        let text = format!("{}: run:{}: {refusal}", waiting.at, waiting.verb);
+        let text = match refusal.kind {
+            RefusalKind::Divergence => format!("{DIVERGENCE} {refusal}"),
+            _ => format!("{}: run:{}: {refusal}", waiting.at, waiting.verb),
+        };
         // A refused refusal would go round for ever; a divergence is nothing that a recipe may catch.
         if waiting.refused || refusal.kind == RefusalKind::Divergence {
             self.runs.remove(&id);
@@ -89,6 +95,11 @@ impl Runs {
     /// Forgets a run.
     pub(super) fn drop(&mut self, run: RunId) {
         self.runs.remove(&run);
+    }
+
+    /// Returns how many finished steps a run has not come to yet, if it has not ended.
+    pub(super) fn unread(&self, run: RunId) -> Option<usize> {
+        self.runs.get(&run).map(LiveRun::unread)
     }
 
     /// Returns the run that the next slice belongs to.

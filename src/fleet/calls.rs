@@ -32,7 +32,7 @@ impl Call {
             Call::Answer { .. } => Verb::Answer,
             Call::Spawn { .. } => Verb::Spawn,
             Call::Stop { .. } => Verb::Stop,
-            Call::StartRun(_) => Verb::Run,
+            Call::StartRun(_) | Call::ResumeRun(_) => Verb::Run,
             Call::Ask { .. } => Verb::Ask,
             Call::Reply { .. } => Verb::Reply,
             Call::TakeSeat(_) | Call::Resume { .. } => Verb::Whoami,
@@ -83,6 +83,7 @@ impl Fleet {
             }
             Call::Stop { worker, kill } => self.stop(cx, &worker, kill, sender),
             Call::StartRun(run) => self.start_run(cx, sender, run),
+            Call::ResumeRun(wanted) => self.resume_run(cx, sender, *wanted),
             Call::WaitTurn { turn, until } => {
                 self.wait_turn(cx, ticket, sender, turn, until);
                 return None;

@@ -12,6 +12,7 @@ use super::events::{Action, FleetEvent};
 use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId, WorkerName};
 use super::record::Record;
 use super::refusal::Refusal;
+use super::resume::Resumed;
 use super::run::{RunEffect, RunInput};
 use super::seat::Sitter;
 use super::shape::Shape;
@@ -112,6 +113,8 @@ pub enum Call {
     },
     /// Start a recipe.
     StartRun(RunCall),
+    /// Let a run go on that failed.
+    ResumeRun(Box<Resumed>),
     /// A worker asks inside its own turn and waits for the answer.
     Ask {
         /// The turn; the one it has if absent.

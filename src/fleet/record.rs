@@ -54,6 +54,8 @@ pub enum Record {
     RunValue(RunId, Arc<Value>),
     /// A step as it is now.
     Step(Arc<Step>),
+    /// A step that is as if it had never begun, of a run that goes on without it.
+    StepGone(RunId, StepPath),
     /// What a finished step answered; once.
     StepValue(RunId, StepPath, Arc<Value>),
     /// An idempotency key in use.

@@ -150,7 +150,7 @@ impl Fleet {
         step.turn = Some(id);
         step.retries = send.retries;
         step.deadline = send.deadline;
-        step.asked = send.on_ask.then_some(0);
+        step.asked = send.on_ask.then(|| self.asked_before(step.run, &step.path));
         let at = StepRef { run: step.run, path: step.path.clone() };
         self.put_step(cx, step);
         let turn = Turn {
@@ -293,9 +293,9 @@ fn divergence(known: &Step, verb: &str, what: &str, at: &str) -> Refusal {
     Refusal::new(
         RefusalKind::Divergence,
         format!(
-            "step {} is recorded as {} ({}) from {}, but the code now asks for {verb} ({what}) at {at}",
+            "the journal says that {} is run:{} ({}) from {}, but the code came to run:{verb} ({what}) at {at}",
             known.path, known.verb, known.what, known.at
         ),
     )
-    .hint("a run goes on only with the code it began with; start it anew")
+    .hint("mend the charter, or go on with the one it began with: fleetd run resume --as-begun")
 }

@@ -80,6 +80,7 @@ fn place(record: &Record) -> Option<Place<'_>> {
         Record::Job(run, _) => Place::Job(*run),
         Record::RunValue(run, _) => Place::RunValue(*run),
         Record::Step(step) => Place::Step(step.run, step.path.as_str()),
+        Record::StepGone(run, path) => Place::Step(*run, path.as_str()),
         Record::StepValue(run, path, _) => Place::StepValue(*run, path.as_str()),
         Record::Key(used) => Place::Key(used.sender, used.key.as_str()),
         Record::KeyGone(sender, key) => Place::Key(*sender, key.as_str()),
@@ -132,6 +133,7 @@ fn write_one(record: &Record, statements: &mut Statements<'_>) -> Result<(), Row
         Record::Job(run, job) => put(JOB, params![int(run.0), json(job)?]),
         Record::RunValue(run, value) => put(RUN_VALUE, params![int(run.0), json(value)?]),
         Record::Step(step) => put(STEP, params![int(step.run.0), step.path.as_str(), step.seq.map(int), json(step)?]),
+        Record::StepGone(run, path) => put(STEP_GONE, params![int(run.0), path.as_str()]),
         Record::StepValue(run, path, value) => put(STEP_VALUE, params![int(run.0), path.as_str(), json(value)?]),
         Record::Key(used) => put(KEY, params![used.sender.to_string(), used.key.as_str(), json(used)?]),
         Record::KeyGone(sender, key) => {
@@ -205,6 +207,7 @@ const RUN_VALUE: &str =
     "INSERT INTO run_values (run, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
 const STEP: &str = "INSERT INTO steps (run, path, seq, row) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (run, path) DO \
     UPDATE SET seq = excluded.seq, row = excluded.row";
+const STEP_GONE: &str = "DELETE FROM steps WHERE run = ?1 AND path = ?2 AND seq IS NULL";
 const STEP_VALUE: &str = "INSERT INTO step_values (run, path, value) VALUES (?1, ?2, ?3) ON CONFLICT DO \
     UPDATE SET value = excluded.value";
 const KEY: &str =

@@ -99,8 +99,10 @@ fn a_step_that_does_not_match_its_record_is_a_divergence() {
     reach_as(&mut stage, run, "sleep#1", "sleep 6", StepRequest::Sleep(Span::seconds(6)));
     assert_eq!(
         stage.orders(),
-        ["refuse sleep#1: step sleep#1 is recorded as verb (sleep 5) from r.lua:2, but the code now asks for verb \
-          (sleep 6) at r.lua:2"]
+        [
+            "refuse sleep#1: the journal says that sleep#1 is run:verb (sleep 5) from r.lua:2, but the code came to run:verb \
+          (sleep 6) at r.lua:2"
+        ]
     );
 }
 

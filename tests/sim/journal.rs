@@ -73,6 +73,7 @@ impl Journal {
             }
             Record::RunValue(id, _) => return once(self.run_values.insert(*id), format!("the value of {id}")),
             Record::Step(step) => drop(self.steps.insert((step.run, step.path.clone()), step.clone())),
+            Record::StepGone(run, path) => drop(self.steps.remove(&(*run, path.clone()))),
             Record::StepValue(run, path, value) => {
                 let before = self.step_values.insert((*run, path.clone()), value.clone());
                 return once(before.is_none(), format!("the value of step {path} of {run}"));

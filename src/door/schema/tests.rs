@@ -235,12 +235,16 @@ fn runs_are_written_as_their_schemas_say() {
         "run": "r3", "path": "send#1", "verb": "send", "hash": "ab", "what": "to w", "at": "recipes/x.lua:12", "began": 2,
         "turn": "t17", "child": "r4", "retries": 1, "deadline": "480000ms", "until": 9, "question": "q5", "seq": 1
     });
+    let step_turn = json!({
+        "turn": "t17", "state": "working", "outcome": "replied", "worker": "w-1", "age_ms": 9, "waits": "asks a question",
+        "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4}
+    });
     let bare = json!({
         "run": "r3", "path": "now#1", "verb": "now", "hash": "ab", "what": "", "at": "x.lua:1", "began": 2, "retries": 0
     });
     written_as::<RunDetail>(
         with(least, json!({"steps": []})),
-        with(result, json!({"steps": [step, bare], "questions": [question()]})),
+        with(result, json!({"steps": [step, bare], "turns": [step_turn], "questions": [question()]})),
     );
     let recipe = json!({"name": "ask", "about": "asks", "input": {"type": "object"}, "deadline": "60000ms", "budget": {"turns": 3},
                "at": "x.lua:3"});

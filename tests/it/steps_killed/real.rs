@@ -1,4 +1,5 @@
 //! The same with the real daemon, killed by -9 as it comes to a step, and with real processes as workers.
+//! The moments are near a step and not at a commit: that is what the other test is for.
 
 use std::collections::BTreeMap;
 
