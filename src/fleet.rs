@@ -2,22 +2,27 @@
 //!
 //! No I/O, no clock, no async, no Lua, no HTTP may ever come in here: time and randomness are handed in.
 
+pub mod amend;
 pub mod answer;
 mod ask;
 pub mod asked;
 mod barred;
+pub mod bounds;
 pub mod budget;
 pub mod caller;
 mod calls;
 mod change;
 mod checks;
+pub mod children;
 mod dispatch;
 pub mod envelope;
 pub mod events;
+mod given_up;
 pub mod grants;
 pub mod ids;
 pub mod input;
 mod keys;
+pub mod late;
 pub mod life;
 pub mod mail;
 mod mailbox;
@@ -32,12 +37,14 @@ pub mod refusal;
 mod renew;
 mod reply;
 mod restore;
+pub mod resume;
 pub mod rules;
 pub mod run;
 mod runs;
 pub mod seat;
 mod seen;
 mod settle;
+pub mod shape;
 pub mod signs;
 mod starts;
 pub mod state;

@@ -56,7 +56,7 @@ impl Keeper {
         if matches!(&self.doing, Doing::At(at) if at.turn == turn.id) {
             return;
         }
-        let text = given(&*self.desk.options.journal, &turn, note).await;
+        let text = given(&self.desk.options.journal, &turn, &self.worker, note).await;
         let is_noted = match self.dir.is_typed(turn.id) {
             Ok(is_noted) => is_noted,
             Err(error) => return self.hold(&turn, format!("{}: {error}", self.dir.path().display())).await,
