@@ -7,6 +7,7 @@ mod check;
 mod courier;
 mod declare;
 mod describe;
+mod difference;
 mod error;
 mod handlers;
 mod json;
@@ -29,6 +30,7 @@ mod sources;
 mod spec;
 mod stage;
 mod steps;
+mod stuck;
 pub mod testing;
 mod vm;
 mod watch;
@@ -41,13 +43,15 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use crate::engine::ports::{Boxed, CharterStatus, Clock, Journal, Policy};
+use crate::engine::ports::{Boxed, CharterStatus, Clock, Files, Journal, Policy};
+use crate::fleet::difference::Difference;
 use crate::fleet::events::{Action, FleetEvent};
 use crate::fleet::ids::{RecipeName, RunId};
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{RunEffect, RunInput};
 use crate::fleet::team::{Generation, Routed, Task, Team, TeamLoad};
 use courier::Order;
+pub use difference::of_dirs;
 pub use error::{CharterError, CharterErrors};
 pub use handlers::Handled;
 pub use offline::{Report, check, plan_of, route, team_of, test};
@@ -92,6 +96,8 @@ pub struct Options {
     pub load: Load,
     /// How often the directory is looked at without any hint that it changed.
     pub poll: Duration,
+    /// Whether the system is asked to tell of changes; without, only the looks now and then see them.
+    pub hints: bool,
 }
 
 /// The charter in force; a cheap handle.
@@ -163,8 +169,8 @@ impl Charter {
         let tasks = Tasks {
             down: Box::pin(courier::down(Arc::clone(&inner), order_inbox)),
             up: Box::pin(courier::up(Arc::clone(&inner), input_inbox, orders)),
-            watch: Box::pin(watch::watch(Arc::clone(&inner), options.poll)),
-            watchdog: Box::pin(reload::watchdog(Arc::clone(&inner))),
+            watch: Box::pin(watch::watch(Arc::clone(&inner), options.poll, options.hints)),
+            watchdog: Box::pin(stuck::watchdog(Arc::clone(&inner))),
         };
         Ok((Charter { inner }, told, tasks))
     }
@@ -201,6 +207,11 @@ impl Policy for Charter {
 
     fn status(&self) -> CharterStatus {
         self.inner.status().clone()
+    }
+
+    fn difference(&self, files: Option<Files>) -> Boxed<Difference> {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move { inner.difference(files).await })
     }
 
     fn reload(&self) -> Boxed<Result<CharterStatus, Refusal>> {
@@ -247,7 +258,12 @@ impl Inner {
                 match one.action() {
                     Ok(Some(action)) => inner.up(Upward::Act(action)),
                     Ok(None) => {}
-                    Err(error) => tracing::warn!(at = one.at, error, "a handler of the charter failed"),
+                    Err(error) => {
+                        tracing::warn!(at = one.at, error, "a handler of the charter failed");
+                        let mut status = inner.status();
+                        status.handler_errors += 1;
+                        status.handler_error = Some(error);
+                    }
                 }
             }
         });

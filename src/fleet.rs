@@ -11,6 +11,7 @@ pub mod caller;
 mod calls;
 mod change;
 mod checks;
+pub mod difference;
 mod dispatch;
 pub mod envelope;
 pub mod events;

@@ -26,6 +26,8 @@ use crate::fleet::team::{Generation, Team};
 const PRELUDE: &str = include_str!("../../lua/prelude.lua");
 /// How much memory one VM may use.
 const MEMORY: usize = 64 * 1024 * 1024;
+/// How much of it can be held before others may find too little.
+const CROWDED: usize = MEMORY / 4 * 3;
 
 /// A VM with a whole charter loaded in it.
 pub(super) struct World {
@@ -51,6 +53,10 @@ pub(super) struct World {
     pub scripted: Function,
     make_instance: Function,
     relief: Cell<usize>,
+    /// From here on it is crowded.
+    crowd: Cell<usize>,
+    /// True once memory ran out.
+    starved: Cell<bool>,
 }
 
 /// How a call into Lua went wrong.
@@ -132,6 +138,8 @@ impl World {
             make_instance: prelude.get("make_instance")?,
             team: Arc::default(),
             relief: Cell::new(MEMORY / 2),
+            crowd: Cell::new(CROWDED),
+            starved: Cell::new(false),
             lua,
             meter,
             sources,
@@ -209,21 +217,45 @@ impl World {
 
     /// Turns an error of Lua into one of a charter; collects all garbage if memory ran out.
     pub(super) fn failure(&self, error: &mlua::Error, blown: Option<String>) -> Failure {
+        let blown = blown.or_else(|| native::is_memory(error).then(|| self.meter.out_of_memory_at_the_end()));
         if let Some(text) = blown {
-            if text == meter::MEMORY {
+            if text.ends_with(meter::MEMORY) {
+                self.starved.set(true);
                 self.collect();
             }
             return Failure { error: CharterError::read(&self.sources, &text), fatal: true };
         }
-        if native::is_memory(error) {
-            self.collect();
-            return Failure { error: CharterError::plain(meter::MEMORY), fatal: true };
-        }
         Failure { error: native::read_error(&self.sources, error), fatal: false }
+    }
+
+    /// Returns whether memory ran out since this was asked last, and what is held after all garbage was collected is
+    /// so much that it will again.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.starved.take() && {
+            self.collect();
+            self.lua.used_memory() > CROWDED
+        }
+    }
+
+    /// Returns whether so much of the memory is held that there may be too little for the next who needs some.
+    pub(super) fn is_crowded(&self) -> bool {
+        let crowded = |world: &World| world.lua.used_memory() > world.crowd.get();
+        if !crowded(self) {
+            return false;
+        }
+        self.collect();
+        crowded(self)
+    }
+
+    /// Accepts what is held as it is; a quarter of what is left makes it crowded again.
+    pub(super) fn bear_crowd(&self) {
+        let used = self.lua.used_memory();
+        self.crowd.set(used + MEMORY.saturating_sub(used) / 4);
     }
 
     /// Collects all garbage: twice, since a finalised object is only freed by the next collection.
     fn collect(&self) {
+        self.meter.forget();
         let _ = self.lua.gc_collect();
         let _ = self.lua.gc_collect();
     }

@@ -1,6 +1,7 @@
 //! `fleetd charter`: check, test and ask a directory without a daemon, by the daemon's own code; and ask the running
 //! one about its charter.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -12,6 +13,7 @@ use super::terminal::Terminal;
 use super::text;
 use crate::charter::{self, CharterErrors, Sources};
 use crate::config::{self, CharterSource, Surroundings};
+use crate::fleet::difference::Difference;
 use crate::fleet::team::Task;
 use crate::fleet::time::Span;
 
@@ -22,6 +24,9 @@ Examples:
   fleetd charter plan coder
   fleetd charter route --kind bulk 'Sort these names'
   fleetd charter route --dir charters/default --kind bulk
+  fleetd charter diff
+  fleetd charter diff charters/default
+  fleetd charter diff old new
   fleetd charter reload";
 
 /// What can be done with a charter.
@@ -35,6 +40,8 @@ pub enum CharterCommand {
     Plan(PlanArgs),
     /// Ask where a task would go, and why; nothing is sent
     Route(RouteArgs),
+    /// Say in words what a save would change: what lies in the daemon's directory, or in DIR, against what is in force
+    Diff(DiffArgs),
     /// Read the charter anew now, instead of when its files change
     Reload,
     /// Show the charter in force: its generation, its files, why the newest ones were not taken
@@ -73,6 +80,14 @@ pub struct RouteArgs {
     dir: Option<PathBuf>,
 }
 
+/// What `charter diff` is told.
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// A directory, held against the charter in force; two directories: the second against the first, without a daemon
+    #[arg(value_name = "DIR", num_args = 0..=2)]
+    dirs: Vec<PathBuf>,
+}
+
 /// Does something with a charter.
 pub fn run(terminal: &Terminal, command: CharterCommand) -> Result<Exit, Failure> {
     match command {
@@ -80,6 +95,7 @@ pub fn run(terminal: &Terminal, command: CharterCommand) -> Result<Exit, Failure
         CharterCommand::Test(arg) => test(terminal, &arg.dir()?),
         CharterCommand::Plan(args) => plan(terminal, args),
         CharterCommand::Route(args) => route(terminal, args),
+        CharterCommand::Diff(args) => diff(terminal, &args.dirs),
         CharterCommand::Reload => {
             let reply = terminal.client()?.post("/v1/charter/reload", &json!({}), Span::seconds(30))?;
             terminal.show(&reply, || Ok(look::status(&reply.read()?, &terminal.out)))?;
@@ -163,6 +179,27 @@ fn route(terminal: &Terminal, args: RouteArgs) -> Result<Exit, Failure> {
         false => terminal.print(&look::routed(&routed, &terminal.out))?,
     }
     Ok(Exit::Ok)
+}
+
+fn diff(terminal: &Terminal, dirs: &[PathBuf]) -> Result<Exit, Failure> {
+    let difference: Difference = match dirs {
+        [] => {
+            let reply = terminal.client()?.get("/v1/charter?diff=true", Span(0))?;
+            let status: look::Status = reply.read()?;
+            status.difference.unwrap_or_default()
+        }
+        [dir] => {
+            let sources = Sources::read(dir).map_err(|errors| broken(dir, &errors))?;
+            let files: BTreeMap<&str, &str> = sources.iter().collect();
+            terminal.client()?.post("/v1/charter/diff", &json!({ "files": files }), Span::seconds(30))?.read()?
+        }
+        [old, new, ..] => charter::of_dirs(old, new).map_err(|errors| broken(old, &errors))?,
+    };
+    match terminal.json {
+        true => terminal.print_json(&difference)?,
+        false => terminal.print(&look::difference(&difference, &terminal.out))?,
+    }
+    Ok(if difference.error.is_none() { Exit::Ok } else { Exit::Failed })
 }
 
 fn broken(dir: &Path, errors: &CharterErrors) -> Failure {

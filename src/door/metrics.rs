@@ -125,6 +125,7 @@ impl Collector for Snapshot {
         out.one("degraded", "Reasons for which fleetd does not work as it should", degraded as i64)?;
         out.count("audit_lines_lost", "Lines of the audit that could not be written since the start", self.1.lost())?;
         out.count("charter_rejected", "Charter loads that were refused since the start", charter.rejected)?;
+        out.count("handler_errors", "Handlers of events that failed since the start", charter.handler_errors)?;
         out.count("rubric_errors", "Rubrics skipped because of an error since the start", charter.rubric_errors)
     }
 }

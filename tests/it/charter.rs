@@ -3,6 +3,9 @@
 
 mod fake;
 mod faults;
+mod flood;
+mod hang;
+mod saves;
 
 use std::fs;
 use std::path::Path;

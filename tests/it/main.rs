@@ -30,6 +30,7 @@ mod fleet_runs;
 mod fleet_seat;
 mod fleet_sessions;
 mod fleet_stage;
+mod hostile;
 mod kill;
 mod lines;
 mod live;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{Gives, Path, Shape, Takes};
 use crate::door::intake::Nothing;
-use crate::door::rest::charter::RouteRequest;
+use crate::door::rest::charter::{CharterQuery, DifferenceRequest, RouteRequest};
 use crate::door::rest::health::Health;
 use crate::door::rest::mail::{AckRequest, PollQuery};
 use crate::door::rest::runs::{Runs, RunsQuery};
@@ -21,6 +21,7 @@ use crate::engine::requests::{
     SeatView, SendRequest, SpawnRequest, Trace,
 };
 use crate::engine::worktrees::{RemoveWorktreeRequest, TrashView, Worktrees};
+use crate::fleet::difference::Difference;
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{RunId, TurnId};
 use crate::fleet::mail::Question;
@@ -271,10 +272,20 @@ pub(in crate::door::rest) const PATHS: &[Path] = &[
         method: Method::GET,
         path: "/v1/charter",
         verb: Verb::Charter,
-        does: "Shows the charter generation in force, its files, and why the newest ones were not taken.",
+        does: "Shows the charter generation in force, its files, what it changed, and why the newest ones were not taken.",
         id: None,
-        takes: Takes::Query(schema::taken::<Nothing>),
+        takes: Takes::Query(schema::taken::<CharterQuery>),
         gives: &[gives::<CharterStatus>(200, "The state of the charter.")],
+        refuses: &[],
+    },
+    Path {
+        method: Method::POST,
+        path: "/v1/charter/diff",
+        verb: Verb::Charter,
+        does: "Tells in words what files would change if they were the charter's. They are loaded for it, without effect.",
+        id: None,
+        takes: Takes::Body(shape::<DifferenceRequest>()),
+        gives: &[gives::<Difference>(200, "What they would change.")],
         refuses: &[],
     },
     Path {
