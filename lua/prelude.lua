@@ -229,6 +229,8 @@ local function make_env(fleet, require)
   env.fleet, env.require = fleet, require
   local meta = {
     __index = function(_, name)
+      local near = not absent[name] and native.local_near(here(2) or "?", name)
+      if near then fail("there is no name `" .. name .. "`; did you mean `" .. near .. "`?") end
       fail(unknown("there is no name", name, env, absent[name]))
     end,
     __newindex = function(_, name)
@@ -496,7 +498,21 @@ local roles_meta = table.freeze({
   end,
 })
 
+-- A field that may be absent is nil; one that there never is, is a mistake.
+local function only(what, fields)
+  return table.freeze({
+    __index = function(_, name)
+      if not fields[name] then fail(unknown(what, name, fields)) end
+    end,
+  })
+end
+local task_meta, load_meta = only("a task has no", native.task_fields), only("a role's load has no", native.load_fields)
+local team_meta = only("a team has no", { roles = true })
+
 local function route(fn, task, team)
+  setmetatable(task, task_meta)
+  setmetatable(team, team_meta)
+  for _, load in pairs(team.roles) do setmetatable(load, load_meta) end
   setmetatable(team.roles, roles_meta)
   return fn(freeze(task), freeze(team))
 end

@@ -8,6 +8,7 @@ mod courier;
 mod declare;
 mod describe;
 mod difference;
+mod editor;
 mod error;
 mod handlers;
 mod json;
@@ -18,6 +19,7 @@ mod offline;
 mod plan;
 #[cfg(test)]
 mod played;
+mod point;
 mod reference;
 mod reload;
 #[cfg(test)]
@@ -52,6 +54,7 @@ use crate::fleet::run::{RunEffect, RunInput};
 use crate::fleet::team::{Generation, Routed, Task, Team, TeamLoad};
 use courier::Order;
 pub use difference::of_dirs;
+pub use editor::editor_files;
 pub use error::{CharterError, CharterErrors};
 pub use handlers::Handled;
 pub use offline::{Report, check, plan_of, route, team_of, test};
@@ -59,6 +62,7 @@ pub use reference::{meta, reference};
 pub use schema::check_job;
 pub use sources::Sources;
 use vm::{Job, Loaded};
+pub use watch::Saves;
 
 /// How long a rubric may keep its asker waiting, queue and all.
 const ROUTE_WAIT: Duration = Duration::from_secs(2);

@@ -11,6 +11,7 @@ use super::declare::Registry;
 use super::error::{CharterError, cut};
 use super::json;
 use super::meter::Meter;
+use super::point;
 use super::shipped;
 use super::sources::Sources;
 use crate::fleet::refusal::nearest;
@@ -72,6 +73,13 @@ pub(super) fn table(
                 Ok(value) => value.to_string(),
                 Err(_) => value.type_name().to_owned(),
             })
+        })?,
+    )?;
+    let known = Arc::clone(&sources);
+    table.set(
+        "local_near",
+        lua.create_function(move |_, (file, name): (String, String)| {
+            Ok(point::local_near(&known, &file, &name).map(str::to_owned))
         })?,
     )?;
     let known = Arc::clone(&sources);

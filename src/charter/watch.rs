@@ -5,10 +5,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use notify::{Event, EventKind, RecursiveMode, Watcher};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{Receiver, channel};
 
 use super::reload::{Why, blocking};
 use super::sources::Sources;
@@ -17,6 +18,8 @@ use crate::fleet::events::Action;
 
 /// How long it must be quiet before the files are read.
 const REST: Duration = Duration::from_millis(100);
+/// How often whoever has no daemon looks at the files without any hint.
+const LOOK: Duration = Duration::from_secs(2);
 /// How long an unquiet directory can put that off.
 const CAP: Duration = Duration::from_secs(1);
 
@@ -26,7 +29,12 @@ const CAP: Duration = Duration::from_secs(1);
 pub(super) async fn watch(inner: Arc<Inner>, poll: Duration, listens: bool) {
     // One hint is as good as many: a full channel means that the files will be read anyway.
     let (hint, mut hints) = channel(1);
-    let mut ears = listens.then(|| Ears::new(&inner.dir, hint.clone()));
+    let ours = hint.clone();
+    let mut ears = listens.then(|| {
+        Ears::new(&inner.dir, move || {
+            let _ = ours.try_send(());
+        })
+    });
     let mut told = None;
     loop {
         // Before the look, so that no change falls between the two; again each time, for a directory made anew.
@@ -88,6 +96,45 @@ async fn settle(hints: &mut Receiver<()>) {
     }
 }
 
+/// The saves of a charter, one after the other, for whoever has no daemon.
+pub struct Saves {
+    dir: PathBuf,
+    ears: Ears,
+    hints: mpsc::Receiver<()>,
+    seen: Option<String>,
+}
+
+impl Saves {
+    /// Returns the saves below a directory; what lies there already is the first one.
+    pub fn of(dir: &Path) -> Saves {
+        let (hint, hints) = mpsc::sync_channel(1);
+        let ears = Ears::new(dir, move || {
+            let _ = hint.try_send(());
+        });
+        Saves { dir: dir.to_owned(), ears, hints, seen: None }
+    }
+
+    /// Waits until the files are others than the last time, or cannot be read for another reason.
+    pub fn next(&mut self) {
+        loop {
+            self.ears.arm();
+            let now = match Sources::read(&self.dir) {
+                Ok(sources) => sources.hash().to_owned(),
+                Err(errors) => errors.to_string(),
+            };
+            if self.seen.as_ref() != Some(&now) {
+                self.seen = Some(now);
+                return;
+            }
+            if self.hints.recv_timeout(LOOK).is_err() {
+                continue;
+            }
+            let began = Instant::now();
+            while began.elapsed() < CAP && self.hints.recv_timeout(REST).is_ok() {}
+        }
+    }
+}
+
 /// The watches on the directory, its parent, and the places of every link on the way to it.
 struct Ears {
     dir: PathBuf,
@@ -95,12 +142,12 @@ struct Ears {
 }
 
 impl Ears {
-    fn new(dir: &Path, hint: Sender<()>) -> Ears {
+    fn new(dir: &Path, hint: impl Fn() + Send + 'static) -> Ears {
         let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
         let ours = dir.clone();
         let made = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if event.is_ok_and(|event| matters(&event, &ours)) {
-                let _ = hint.try_send(());
+                hint();
             }
         });
         let watcher = match made {

@@ -14,10 +14,12 @@ use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, V
 
 use super::check;
 use super::declare::{At, Mode, Registry};
+use super::describe;
 use super::error::{CharterError, CharterErrors};
 use super::launchers;
 use super::meter::{self, Allowance, Meter};
 use super::native;
+use super::point;
 use super::shipped;
 use super::sources::Sources;
 use super::spec::Wrong;
@@ -126,6 +128,9 @@ impl World {
         let registry = Rc::new(RefCell::new(Registry::default()));
         let meter = Meter::install(&lua, beat);
         let natives = native::table(&lua, Rc::clone(&registry), Arc::clone(&sources), Rc::clone(&meter))?;
+        for (name, fields) in [("task_fields", describe::TASK), ("load_fields", describe::LOAD)] {
+            natives.set(name, lua.create_table_from(fields.iter().map(|field| (field.name, true)))?)?;
+        }
         let prelude: Table = lua.load(PRELUDE).set_name("=prelude").call(natives)?;
         lua.sandbox(true)?;
         meter.locate_with(prelude.get("where_is")?);
@@ -225,7 +230,11 @@ impl World {
             }
             return Failure { error: CharterError::read(&self.sources, &text), fatal: true };
         }
-        Failure { error: native::read_error(&self.sources, error), fatal: false }
+        let mut failure = Failure { error: native::read_error(&self.sources, error), fatal: false };
+        if let Some(line) = &failure.error.source_line {
+            failure.error.hint = point::advice(&failure.error.message, line).map(str::to_owned);
+        }
+        failure
     }
 
     /// Returns whether memory ran out since this was asked last, and what is held after all garbage was collected is
@@ -264,7 +273,7 @@ impl World {
     pub(super) fn blame(&self, at: &At, wrong: Wrong) -> CharterError {
         let mut error = CharterError::at(&self.sources, &at.file, at.line, wrong.message);
         if let Some(field) = wrong.field {
-            point_at_field(&mut error, &self.sources, &field);
+            point::at_field(&mut error, &self.sources, &field);
         }
         error
     }
@@ -279,7 +288,7 @@ impl World {
         self.execute_as(name, env, left).map_err(|mut failure| {
             let field = self.registry.borrow_mut().wrong_field.take();
             if let Some(field) = field {
-                point_at_field(&mut failure.error, &self.sources, &field);
+                point::at_field(&mut failure.error, &self.sources, &field);
             }
             failure
         })
@@ -295,30 +304,6 @@ impl World {
 
     fn compile(&self, name: &str, env: LuaValue) -> Result<Function, Failure> {
         native::compile(&self.lua, &self.sources, name, env).map_err(|error| self.failure(&error, None))
-    }
-}
-
-/// Moves an error from the line of the call to the line of the field that is to blame.
-fn point_at_field(error: &mut CharterError, sources: &Sources, field: &str) {
-    let (Some(file), Some(line)) = (error.file.clone(), error.line) else {
-        return;
-    };
-    for candidate in line..line + 60 {
-        let Some(text) = sources.line(&file, candidate) else {
-            return;
-        };
-        let names_it = text.match_indices(field).any(|(at, _)| {
-            let before = text[..at].chars().next_back();
-            let after = text[at + field.len()..].trim_start();
-            !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
-                && after.starts_with('=')
-                && !after.starts_with("==")
-        });
-        if names_it {
-            error.line = Some(candidate);
-            error.source_line = Some(text.to_owned());
-            return;
-        }
     }
 }
 

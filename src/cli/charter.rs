@@ -1,6 +1,9 @@
 //! `fleetd charter`: check, test and ask a directory without a daemon, by the daemon's own code; and ask the running
 //! one about its charter.
 
+mod new;
+mod watch;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +24,8 @@ pub const EXAMPLES: &str = "\
 Examples:
   fleetd charter check
   fleetd charter test charters/default
+  fleetd charter new charters/mine --template default
+  fleetd charter watch charters/mine
   fleetd charter plan coder
   fleetd charter route --kind bulk 'Sort these names'
   fleetd charter route --dir charters/default --kind bulk
@@ -36,6 +41,10 @@ pub enum CharterCommand {
     Check(DirArg),
     /// Run the tests of a charter with scripted workers; needs no daemon
     Test(DirArg),
+    /// Check a charter and run its tests at each save, until you end it; needs no daemon
+    Watch(DirArg),
+    /// Write a charter to begin with, and what editors and linters need beside it
+    New(new::NewArgs),
     /// Show the launch plan of a profile: what would be started, and how it is read; needs no daemon
     Plan(PlanArgs),
     /// Ask where a task would go, and why; nothing is sent
@@ -93,6 +102,8 @@ pub fn run(terminal: &Terminal, command: CharterCommand) -> Result<Exit, Failure
     match command {
         CharterCommand::Check(arg) => check(terminal, &arg.dir()?),
         CharterCommand::Test(arg) => test(terminal, &arg.dir()?),
+        CharterCommand::Watch(arg) => watch::run(terminal, &arg.dir()?),
+        CharterCommand::New(args) => new::run(terminal, args),
         CharterCommand::Plan(args) => plan(terminal, args),
         CharterCommand::Route(args) => route(terminal, args),
         CharterCommand::Diff(args) => diff(terminal, &args.dirs),

@@ -1,6 +1,7 @@
 //! The charter through its port: rubrics, recipes, replay, reload, with an engine in memory.
 //! No daemon and no worker: whoever needs a process to answer belongs into `live` or `kill`.
 
+mod broken;
 mod fake;
 mod faults;
 mod flood;

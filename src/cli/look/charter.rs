@@ -156,7 +156,8 @@ pub fn tests(report: &TestReport, dir: &Path, look: &Look) -> String {
         if let Some(error) = &test.error {
             out.extend(safe(&mistake(error, dir)).lines().map(|line| format!("     {line}")));
         }
-        out.extend(test.transcript.iter().map(|line| look.dim(&format!("     {} {}", look.bar(), safe(line)))));
+        let lines = test.transcript.iter().flat_map(|line| line.lines());
+        out.extend(lines.map(|line| look.dim(&format!("     {} {}", look.bar(), safe(line)))));
     }
     out.join("\n")
 }
