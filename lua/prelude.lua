@@ -517,6 +517,16 @@ local function route(fn, task, team)
   return fn(freeze(task), freeze(team))
 end
 
+-- Handlers of events
+
+local event_metas = {}
+for name, fields in pairs(native.event_fields) do event_metas[name] = only("the event `" .. name .. "` has no", fields) end
+
+local function handle(fn, name, event)
+  if raw_type(event) == "table" then setmetatable(event, event_metas[name]) end
+  return fn(freeze(event))
+end
+
 -- Tests
 
 local Test, Outcome = {}, {}
@@ -591,6 +601,6 @@ local function scripted(fn, task)
 end
 
 return {
-  where_is = where_is, make_instance = make_instance, main = main, route = route, freeze = freeze, test = test,
+  where_is = where_is, make_instance = make_instance, main = main, route = route, handle = handle, freeze = freeze, test = test,
   scripted = scripted,
 }

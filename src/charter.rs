@@ -46,8 +46,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use crate::engine::ports::{Boxed, CharterStatus, Clock, Files, Journal, Policy};
+use crate::fleet::acts::Action;
 use crate::fleet::difference::Difference;
-use crate::fleet::events::{Action, FleetEvent};
+use crate::fleet::events::FleetEvent;
 use crate::fleet::ids::{RecipeName, RunId};
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{RunEffect, RunInput};
@@ -263,7 +264,8 @@ impl Inner {
                     Ok(Some(action)) => inner.up(Upward::Act(action)),
                     Ok(None) => {}
                     Err(error) => {
-                        tracing::warn!(at = one.at, error, "a handler of the charter failed");
+                        // Not its text, which may quote a message; `fleetd charter status` tells it to whoever asks.
+                        tracing::warn!(at = one.at, "a handler of the charter failed");
                         let mut status = inner.status();
                         status.handler_errors += 1;
                         status.handler_error = Some(error);

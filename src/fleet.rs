@@ -2,6 +2,7 @@
 //!
 //! No I/O, no clock, no async, no Lua, no HTTP may ever come in here: time and randomness are handed in.
 
+pub mod acts;
 pub mod answer;
 mod ask;
 pub mod asked;

@@ -122,6 +122,7 @@ impl Inner {
             // The directory is what runs: an earlier refusal is over, and so is the copy.
             let mut status = self.status();
             status.error = None;
+            status.stale_since = None;
             status.refused_change.clear();
             status.last_good = false;
             memory.refused = None;
@@ -195,6 +196,7 @@ impl Inner {
             status.last_change.clone_from(&change);
             if !last_good {
                 status.error = None;
+                status.stale_since = None;
                 status.refused_change.clear();
                 memory.refused = None;
             }
@@ -210,7 +212,7 @@ impl Inner {
 
     /// Keeps what is in force, and why something else was not taken with what that would have changed.
     pub(super) fn refuse(
-        &self,
+        self: &Arc<Self>,
         memory: &mut Memory,
         hash: String,
         errors: CharterErrors,
@@ -218,13 +220,21 @@ impl Inner {
     ) -> CharterErrors {
         let mut status = self.status();
         // The same broken files looked at twice are one refused load.
-        if memory.refused.as_ref() != Some(&hash) {
+        let is_new = memory.refused.as_ref() != Some(&hash);
+        if is_new {
             status.rejected += 1;
             tracing::warn!(error = %errors, "charter refused; the old one stays in force");
         }
         memory.refused = Some(hash);
         status.error = Some(errors.to_string());
+        status.stale_since.get_or_insert_with(|| self.clock.now());
         status.refused_change = change;
+        let generation = status.generation.number;
+        drop(status);
+        if is_new {
+            let event = json!({"event": "charter_refused", "generation": generation, "error": errors.to_string()});
+            self.tell("charter_refused", event);
+        }
         errors
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A plain thread with a plain channel: no async in here, and no lock is held while a script runs.
 
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,6 +27,9 @@ use crate::fleet::team::{Generation, Task, Team, TeamLoad};
 
 /// How long a build may take by the real clock: two loads, the tests, and what a busy machine adds to both.
 const LONGEST_BUILD: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 15 });
+
+/// How many events may wait for their handlers.
+const MOST_EVENTS: usize = 1000;
 
 /// One thing for the VM's thread to do.
 pub(super) enum Job {
@@ -194,8 +198,9 @@ fn serve(world: &World, inbox: &Receiver<Job>, out: &UnboundedSender<RunInput>, 
         }
     };
     let mut more = false;
+    let mut events: VecDeque<Job> = VecDeque::new();
     loop {
-        // Everything that came in goes first: a rubric waits for one slice at most.
+        // Everything that came in goes first: a rubric waits for one slice, or one event, at most.
         let job = match more {
             true => match inbox.try_recv() {
                 Ok(job) => Some(job),
@@ -222,15 +227,38 @@ fn serve(world: &World, inbox: &Receiver<Job>, out: &UnboundedSender<RunInput>, 
         };
         pulse.running.store(running.map_or(0, |run| run.0), Ordering::Release);
         match job {
+            Some(event @ Job::Event { .. }) => {
+                match events.len() < MOST_EVENTS {
+                    true => events.push_back(event),
+                    false => drop_event(event),
+                }
+                more = true;
+            }
             Some(job) => {
                 take(world, &mut runs, job, &mut tell);
                 more = true;
             }
-            None => more = runs.slice(world, &mut draw, &mut tell),
+            None => {
+                more = runs.slice(world, &mut draw, &mut tell);
+                // Handlers react to what has happened, and nobody waits for them.
+                if let Some(event) = events.pop_front() {
+                    pulse.running.store(0, Ordering::Release);
+                    take(world, &mut runs, event, &mut tell);
+                }
+                more |= !events.is_empty();
+            }
         }
         if world.is_exhausted() {
             pulse.exhausted.store(true, Ordering::Release);
         }
+    }
+}
+
+/// Tells that an event finds no room: the fleet does more than its handlers can look at.
+fn drop_event(job: Job) {
+    if let Job::Event { event, reply, .. } = job {
+        let why = format!("{MOST_EVENTS} events wait for their handlers already; {event} is not told");
+        reply(vec![Handled { at: String::new(), said: Err(why) }]);
     }
 }
 

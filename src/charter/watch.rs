@@ -14,7 +14,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 use super::reload::{Why, blocking};
 use super::sources::Sources;
 use super::{Inner, Upward};
-use crate::fleet::events::Action;
+use crate::fleet::acts::Action;
 
 /// How long it must be quiet before the files are read.
 const REST: Duration = Duration::from_millis(100);

@@ -47,6 +47,8 @@ pub(super) struct World {
     pub main: Function,
     /// Calls a rubric with frozen tables.
     pub route: Function,
+    /// Calls a handler with a frozen event.
+    pub handle: Function,
     /// Freezes a table with all that is in it.
     pub freeze: Function,
     /// Calls a test.
@@ -131,12 +133,19 @@ impl World {
         for (name, fields) in [("task_fields", describe::TASK), ("load_fields", describe::LOAD)] {
             natives.set(name, lua.create_table_from(fields.iter().map(|field| (field.name, true)))?)?;
         }
+        let events = lua.create_table()?;
+        for event in describe::EVENTS {
+            let names = event.fields.iter().map(|field| field.name).chain(["event"]);
+            events.set(event.name, lua.create_table_from(names.map(|name| (name, true)))?)?;
+        }
+        natives.set("event_fields", events)?;
         let prelude: Table = lua.load(PRELUDE).set_name("=prelude").call(natives)?;
         lua.sandbox(true)?;
         meter.locate_with(prelude.get("where_is")?);
         Ok(World {
             main: prelude.get("main")?,
             route: prelude.get("route")?,
+            handle: prelude.get("handle")?,
             freeze: prelude.get("freeze")?,
             test: prelude.get("test")?,
             scripted: prelude.get("scripted")?,

@@ -170,6 +170,9 @@ pub struct CharterStatus {
     /// Why the newest files were not taken, as `file:line: message` with the source line; absent when they were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Since when newer files lie there that were not taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale_since: Option<Time>,
     /// What the generation in force changed against the one before it, in words.
     pub last_change: Vec<Change>,
     /// What the newest files would change, where they were not taken; of files that do not load, only which differ.

@@ -19,6 +19,7 @@ mod fleet_asks;
 mod fleet_budget;
 mod fleet_charter;
 mod fleet_ends;
+mod fleet_events;
 mod fleet_mail;
 mod fleet_nudge;
 mod fleet_pause;

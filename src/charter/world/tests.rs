@@ -112,7 +112,7 @@ fn mistakes_are_shown_with_their_line_and_the_near_miss() {
     );
     assert_eq!(
         refused("fleet.on('turn_setled', function() end)"),
-        "a.lua:1: there is no event 'turn_setled'; did you mean 'turn_settled'? valid: turn_settled, run_ended, worker_gone, charter_loaded\n  1 | fleet.on('turn_setled', function() end)"
+        "a.lua:1: there is no event 'turn_setled'; did you mean 'turn_settled'? valid: turn_settled, run_ended, worker_ready, worker_blocked, worker_gone, question_asked, role_full, role_parked, seat_changed, pause_changed, charter_loaded, charter_refused\n  1 | fleet.on('turn_setled', function() end)"
     );
     assert_eq!(refused("assert(false, 'my own check')"), "a.lua:1: my own check\n  1 | assert(false, 'my own check')");
     assert_eq!(

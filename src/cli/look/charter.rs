@@ -31,6 +31,15 @@ pub struct Status {
     /// What the refused files would change.
     #[serde(default)]
     pub refused_change: Vec<Change>,
+    /// How often a rubric was skipped.
+    #[serde(default)]
+    pub rubric_errors: u64,
+    /// How often a handler failed.
+    #[serde(default)]
+    pub handler_errors: u64,
+    /// What the last of them said.
+    #[serde(default)]
+    pub handler_error: Option<String>,
     /// What the files that lie there would change, where that was asked for.
     #[serde(default)]
     pub difference: Option<Difference>,
@@ -59,6 +68,16 @@ pub fn status(status: &Status, look: &Look) -> String {
     if !status.refused_change.is_empty() {
         out.push("what they would change:".to_string());
         out.extend(changes(&status.refused_change, look));
+    }
+    if status.rubric_errors > 0 {
+        out.push(format!(
+            "rubrics were skipped {} times for an error: fleetd charter route shows it",
+            status.rubric_errors
+        ));
+    }
+    if let Some(error) = &status.handler_error {
+        out.push(format!("handlers failed {} times, the last one so:", status.handler_errors));
+        out.extend(safe(error).lines().map(|line| format!("  {line}")));
     }
     out.join("\n")
 }

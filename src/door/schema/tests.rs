@@ -306,6 +306,7 @@ fn the_team_and_the_charter_are_written_as_their_schemas_say() {
         generation,
         since: Some(Time(4)),
         error: Some("x.lua:3: oh".into()),
+        stale_since: Some(Time(5)),
         last_change: vec![change],
         difference: Some(difference),
         handler_error: Some("x.lua:3: oh".into()),

@@ -412,7 +412,7 @@ async fn a_load_says_in_words_what_it_changed_and_the_files_what_they_would() {
 #[tokio::test]
 async fn files_that_stay_refused_are_told_to_the_leader_once() {
     use fleetd::charter::Upward;
-    use fleetd::fleet::events::Action;
+    use fleetd::fleet::acts::Action;
     let mut desk = Desk::at("charter", true, Duration::from_millis(50), |_| ()).await;
     let mut notices = Vec::new();
     for broken in ["fleet.recpie()\n", "fleet.rolle()\n"] {
