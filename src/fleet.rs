@@ -2,6 +2,7 @@
 //!
 //! No I/O, no clock, no async, no Lua, no HTTP may ever come in here: time and randomness are handed in.
 
+pub mod acts;
 pub mod amend;
 pub mod answer;
 mod ask;
@@ -14,6 +15,7 @@ mod calls;
 mod change;
 mod checks;
 pub mod children;
+pub mod difference;
 mod dispatch;
 pub mod envelope;
 pub mod events;

@@ -6,7 +6,10 @@
 -- its stdin, what it prints is the reply, and an exit status other than 0 is a failure. No shell is in between.
 -- These three need no model; they are here so that everything can be tried at once. Put your own in their place.
 fleet.profile("echo", { launcher = "exec", command = { "cat" }, timeout = "10s", about = "gives a message back" })
-fleet.profile("upper", { launcher = "exec", command = { "tr", "a-z", "A-Z" }, timeout = "10s", about = "shouts it back" })
+fleet.profile(
+  "upper",
+  { launcher = "exec", command = { "tr", "a-z", "A-Z" }, timeout = "10s", about = "shouts it back" }
+)
 fleet.profile("words", { launcher = "exec", command = { "wc", "-w" }, timeout = "10s", about = "counts its words" })
 
 -- A role is a pool of workers that are all alike; messages are sent to roles, and wait in the role's queue.

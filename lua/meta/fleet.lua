@@ -273,6 +273,14 @@
 ---@field takes? string[] Fields of these that a profile may have for it; all others are refused by name.
 ---@field options? table<string, string> The fields of `options` in a profile that are its own, each with what it does.
 
+---@class fleet.Action
+---@field action string `"tell_leader"` lays a notice into the mailboxes of the leader and the operator; `"stop_worker"` lets a worker finish its turn and go; `"park_role"` hands out nothing for a role for some time; `"retry_turn"` sends a turn again that timed out or was lost, once.
+---@field text? string The notice of `tell_leader`.
+---@field worker? string The worker of `stop_worker`.
+---@field role? string The role of `park_role`.
+---@field ["for"]? string|number For how long `park_role` holds, such as `"5m"`.
+---@field turn? string The turn of `retry_turn`.
+
 ---@class fleet.Send
 ---@field to? string A role or a worker; absent or `"auto"`: the rubrics decide.
 ---@field prompt string The text for the worker.
@@ -290,6 +298,80 @@
 ---@class fleet.Sub
 ---@field deadline? string|number Shorter than the recipe's own, such as `"5m"`. The deadline of the run above holds, too.
 ---@field budget? fleet.Budget Instead of the recipe's own. The budget of the run above holds, too.
+
+---@class fleet.TurnSettled
+---@field event "turn_settled" A turn ended.
+---@field turn string The turn's id.
+---@field from string Who sent it: `leader`, `operator`, `run r3`.
+---@field worker? string Who had it, if anybody.
+---@field role string The role for which it waited.
+---@field outcome string How it ended: `replied`, `failed`, `timed_out`, `lost`, `cancelled`, `unknown`.
+---@field why? string Why, unless it was replied to.
+---@field retried boolean True if it was a retry itself.
+
+---@class fleet.RunEnded
+---@field event "run_ended" A run ended.
+---@field run string The run's id.
+---@field recipe string Its recipe.
+---@field outcome string How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`.
+---@field why? string Why, unless it is done.
+
+---@class fleet.WorkerReady
+---@field event "worker_ready" A worker can take its first turn.
+---@field worker string The worker.
+---@field role string Its role.
+---@field profile string Its profile.
+
+---@class fleet.WorkerBlocked
+---@field event "worker_blocked" Nothing can be typed to a worker: a dialog is open, or its pane cannot be reached.
+---@field worker string The worker.
+---@field role string Its role.
+---@field why string What is in the way.
+
+---@class fleet.WorkerGone
+---@field event "worker_gone" A worker is gone, however that came.
+---@field worker string The worker.
+---@field role string Its role.
+---@field why string How that came.
+
+---@class fleet.QuestionAsked
+---@field event "question_asked" A question waits for the leader or the operator: of a worker in its turn, or of a run. One that a run answers first is told when it is passed on.
+---@field question string The question's id.
+---@field to string For whom it is: `leader` or `operator`.
+---@field turn? string The turn in which a worker asks.
+---@field run? string The run that asks.
+---@field worker? string Who asks, if it is a worker.
+---@field text string What is asked.
+
+---@class fleet.RoleFull
+---@field event "role_full" As many messages wait for a role as may: the next one is refused. It is told when the queue becomes full.
+---@field role string The role.
+---@field waiting integer How many wait, which is its `max_waiting`.
+
+---@class fleet.RoleParked
+---@field event "role_parked" Nothing is handed out for a role for some time.
+---@field role string The role.
+---@field until integer Until when, in milliseconds since 1970.
+
+---@class fleet.SeatChanged
+---@field event "seat_changed" The leader's seat was taken, or is free.
+---@field taken boolean Whether somebody sits in it.
+---@field why string How that came.
+
+---@class fleet.PauseChanged
+---@field event "pause_changed" Nothing is handed to any worker any more, or again.
+---@field paused boolean Whether it is a pause.
+---@field by string Who wanted it: `leader` or `operator`.
+
+---@class fleet.CharterLoaded
+---@field event "charter_loaded" A generation came into force: the handlers of the new one are told.
+---@field generation integer Its number.
+---@field last_good boolean True if it is not what lies in the directory, but the last good one.
+
+---@class fleet.CharterRefused
+---@field event "charter_refused" Saved files were not taken: the handlers of the generation that stays in force are told, once for the same files.
+---@field generation integer The number of the generation that stays.
+---@field error string Why, as `file:line: message`.
 
 ---@class fleet.Team
 ---@field roles table<string, fleet.Load> every role with its load
@@ -330,9 +412,21 @@ function fleet.shape(name, schema) end
 ---@param fn fun(worker: fleet.WorkerSpec): fleet.Plan
 function fleet.launcher(name, spec, fn) end
 
----Declares a handler of `turn_settled`, `run_ended`, `worker_gone` or `charter_loaded`. It may not wait. It gives back nothing, or one action: `{ action = "tell_leader", text = … }`, `{ action = "stop_worker", worker = … }`, `{ action = "park_role", role = …, ["for"] = "5m" }`, `{ action = "retry_turn", turn = … }`.
+---Declares a handler of one of the events below, which is given the event's table, frozen. It may not wait. It gives back nothing, or one action. An event is told at most once, after it was written down; rubrics and runs go before handlers. Handlers act 60 times a minute at most, and of events that come faster than they are handled 1000 wait: so a handler whose action causes its own event ends by itself, and both is told.
 ---@param event string
----@param fn fun(event: table): table
+---@param fn fun(event: table): fleet.Action
+---@overload fun(event: "turn_settled", fn: fun(event: fleet.TurnSettled): fleet.Action?)
+---@overload fun(event: "run_ended", fn: fun(event: fleet.RunEnded): fleet.Action?)
+---@overload fun(event: "worker_ready", fn: fun(event: fleet.WorkerReady): fleet.Action?)
+---@overload fun(event: "worker_blocked", fn: fun(event: fleet.WorkerBlocked): fleet.Action?)
+---@overload fun(event: "worker_gone", fn: fun(event: fleet.WorkerGone): fleet.Action?)
+---@overload fun(event: "question_asked", fn: fun(event: fleet.QuestionAsked): fleet.Action?)
+---@overload fun(event: "role_full", fn: fun(event: fleet.RoleFull): fleet.Action?)
+---@overload fun(event: "role_parked", fn: fun(event: fleet.RoleParked): fleet.Action?)
+---@overload fun(event: "seat_changed", fn: fun(event: fleet.SeatChanged): fleet.Action?)
+---@overload fun(event: "pause_changed", fn: fun(event: fleet.PauseChanged): fleet.Action?)
+---@overload fun(event: "charter_loaded", fn: fun(event: fleet.CharterLoaded): fleet.Action?)
+---@overload fun(event: "charter_refused", fn: fun(event: fleet.CharterRefused): fleet.Action?)
 function fleet.on(event, fn) end
 
 ---Declares a test; `fleetd charter test` runs it with scripted workers and virtual time, and so does every reload before the new files are taken.

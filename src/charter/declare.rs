@@ -173,12 +173,16 @@ impl Registry {
             "route" => &mut self.rubrics,
             "test" => &mut self.tests,
             _ => {
-                if !describe::EVENTS.contains(&name) {
-                    let hint = match nearest(name, describe::EVENTS.iter().copied()) {
+                let events = describe::EVENTS.iter().map(|event| event.name);
+                if !events.clone().any(|event| event == name) {
+                    let hint = match nearest(name, events.clone()) {
                         Some(near) => format!("did you mean '{near}'? "),
                         None => String::new(),
                     };
-                    return Err(format!("there is no event '{name}'; {hint}valid: {}", describe::EVENTS.join(", ")));
+                    return Err(format!(
+                        "there is no event '{name}'; {hint}valid: {}",
+                        events.collect::<Vec<_>>().join(", ")
+                    ));
                 }
                 &mut self.handlers
             }

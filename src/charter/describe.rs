@@ -3,10 +3,12 @@
 //! Here are the verbs and the steps; the fields of tables are in `fields`, what a test may do is in `checks`.
 
 mod checks;
+mod events;
 mod fields;
 mod plans;
 
 pub(super) use checks::TESTS;
+pub(super) use events::{ACTION, EVENTS};
 pub(super) use fields::*;
 pub(super) use plans::*;
 
@@ -102,10 +104,10 @@ end)"#,
     },
     Described {
         name: "on",
-        params: &[("event", "string"), ("fn", "fun(event: table): table?")],
+        params: &[("event", "string"), ("fn", "fun(event: table): fleet.Action?")],
         returns: "",
-        about: "Declares a handler of `turn_settled`, `run_ended`, `worker_gone` or `charter_loaded`. It may not wait. It gives back nothing, or one action: `{ action = \"tell_leader\", text = … }`, `{ action = \"stop_worker\", worker = … }`, `{ action = \"park_role\", role = …, [\"for\"] = \"5m\" }`, `{ action = \"retry_turn\", turn = … }`.",
-        spec: None,
+        about: "Declares a handler of one of the events below, which is given the event's table, frozen. It may not wait. It gives back nothing, or one action. An event is told at most once, after it was written down; rubrics and runs go before handlers. Handlers act 60 times a minute at most, and of events that come faster than they are handled 1000 wait: so a handler whose action causes its own event ends by itself, and both is told.",
+        spec: Some(("fleet.Action", ACTION)),
         example: r#"fleet.on("worker_gone", function(event)
   return { action = "tell_leader", text = event.worker .. " is gone: " .. event.why }
 end)"#,
@@ -265,6 +267,3 @@ if not checked.ok then return run:partial(reply.text, "not reviewed: " .. checke
         example: r#"return run:fail("nothing was found")"#,
     },
 ];
-
-/// The events that a handler can be declared for.
-pub(super) const EVENTS: &[&str] = &["turn_settled", "run_ended", "worker_gone", "charter_loaded"];

@@ -21,6 +21,10 @@ pub fn meta() -> String {
             meta_class(&mut out, class, fields);
         }
     }
+    for event in describe::EVENTS {
+        let _ = writeln!(out, "---@class {}\n---@field event \"{}\" {}", event.class, event.name, event.about);
+        meta_fields(&mut out, event.fields);
+    }
     out.push_str("---@class fleet.Team\n---@field roles table<string, fleet.Load> every role with its load\n\n");
     out.push_str("---@class fleet\n---@field null any what stands for null in a list\nfleet = {}\n\n");
     for verb in describe::VERBS {
@@ -45,6 +49,11 @@ pub fn reference() -> String {
     out.push_str("## Verbs\n\nA file only declares; it sends nothing and waits for nothing while it is loaded.\n\n");
     for verb in describe::VERBS {
         section(&mut out, "fleet.", verb);
+    }
+    out.push_str("## Events\n\nWhat `fleet.on` can be declared for. Each table also has `event`, its name.\n\n");
+    for event in describe::EVENTS {
+        let _ = writeln!(out, "### `{}`\n\n{}\n", event.name, event.about);
+        table(&mut out, event.fields);
     }
     out.push_str("## Steps of a run\n\nThe second argument of a recipe's function. Each step is written into the journal under its place in the run, such as `each#2[17].send#1`.\n\n");
     for step in describe::STEPS {
@@ -127,6 +136,10 @@ fn classes() -> [(&'static str, &'static [Field]); 30] {
 
 fn meta_class(out: &mut String, class: &str, fields: &[Field]) {
     let _ = writeln!(out, "---@class {class}");
+    meta_fields(out, fields);
+}
+
+fn meta_fields(out: &mut String, fields: &[Field]) {
     for field in fields {
         let (mark, kind) = match (field.kind.strip_suffix('?'), field.kind.strip_suffix("|nil")) {
             (Some(kind), _) | (_, Some(kind)) => ("?", kind),
@@ -146,6 +159,11 @@ fn meta_function(out: &mut String, prefix: &str, described: &Described) {
     }
     if !described.returns.is_empty() {
         let _ = writeln!(out, "---@return {}", described.returns);
+    }
+    // The first argument says which table the second one is given.
+    for event in describe::EVENTS.iter().filter(|_| prefix == "fleet." && described.name == "on") {
+        let (name, class) = (event.name, event.class);
+        let _ = writeln!(out, "---@overload fun(event: \"{name}\", fn: fun(event: {class}): fleet.Action?)");
     }
     let _ = writeln!(out, "function {prefix}{}({}) end\n", described.name, names.join(", "));
 }

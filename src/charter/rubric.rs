@@ -3,9 +3,11 @@
 
 use mlua::{Function, Table, Value as LuaValue};
 
+use super::declare::At;
 use super::json;
 use super::meter::Allowance;
-use super::spec;
+use super::point;
+use super::spec::{self, Wrong};
 use super::world::World;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::team::{Asked, Routed, Task, TeamLoad};
@@ -16,17 +18,21 @@ pub(super) struct Answer {
     pub routed: Result<Routed, Refusal>,
     /// Rubrics that were skipped because of an error.
     pub broken: u64,
+    /// What the first of them said, whole.
+    pub fault: Option<String>,
 }
 
 /// Asks every rubric in order until one answers.
 pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
     // Taken out first: a rubric that declares something needs the registry for its error.
-    let rubrics: Vec<(String, Function)> =
-        world.registry.borrow().rubrics.iter().map(|one| (one.name.clone(), one.function.clone())).collect();
+    let rubrics: Vec<(String, At, Function)> = {
+        let registry = world.registry.borrow();
+        registry.rubrics.iter().map(|one| (one.name.clone(), one.at.clone(), one.function.clone())).collect()
+    };
     let mut asked = Vec::new();
-    let mut broken = 0;
-    for (name, function) in &rubrics {
-        let said = one(world, function, task, team);
+    let (mut broken, mut fault) = (0, None);
+    for (name, at, function) in &rubrics {
+        let said = one(world, function, at, task, team);
         let (to, because) = match said {
             Ok(None) => {
                 asked.push(Asked { rubric: name.clone(), said: "nothing".to_owned() });
@@ -34,6 +40,7 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
             }
             Err(why) => {
                 broken += 1;
+                fault.get_or_insert_with(|| why.clone());
                 // Not its text, which may quote the task; `fleetd charter route` tells it to whoever asks.
                 tracing::warn!(target: "charter", rubric = %name, at = place(&why), "rubric skipped");
                 asked.push(Asked { rubric: name.clone(), said: why });
@@ -46,6 +53,7 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
         return Answer {
             routed: Ok(Routed { to, because, rubric: name.clone(), asked, generation: world.team.generation.number }),
             broken,
+            fault,
         };
     }
     let mut refusal = Refusal::new(
@@ -56,12 +64,13 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
         },
     );
     for one in asked {
-        refusal = refusal.hint(format!("'{}' said {}", one.rubric, one.said));
+        let first = one.said.lines().next().unwrap_or_default();
+        refusal = refusal.hint(format!("'{}' said {first}", one.rubric));
     }
     if let [first, ..] = world.team.roles.keys().collect::<Vec<_>>()[..] {
         refusal = refusal.hint(format!("name a role, such as '{first}', or add a last rubric that always answers"));
     }
-    Answer { routed: Err(refusal), broken }
+    Answer { routed: Err(refusal), broken, fault }
 }
 
 /// Returns the `file:line` at the beginning of an error, if it has one.
@@ -74,7 +83,7 @@ fn place(why: &str) -> &str {
 
 type Said = Result<Option<(crate::fleet::team::Address, Option<String>)>, String>;
 
-fn one(world: &World, rubric: &Function, task: &Task, team: &TeamLoad) -> Said {
+fn one(world: &World, rubric: &Function, at: &At, task: &Task, team: &TeamLoad) -> Said {
     let tables = || -> mlua::Result<(Table, Table)> { Ok((task_table(world, task)?, team_table(world, team)?)) };
     let (task, team) = tables().map_err(|error| world.failure(&error, None).error.to_string())?;
     let values = world
@@ -84,12 +93,18 @@ fn one(world: &World, rubric: &Function, task: &Task, team: &TeamLoad) -> Said {
     if value.is_nil() {
         return Ok(None);
     }
-    let (to, because) = spec::routed(&json::to_json(&value, json::STEP_BYTES)?)?;
+    let wrong = |field: Option<String>, message| world.blame(at, Wrong { field, message }).to_string();
+    let value =
+        json::to_json(&value, json::STEP_BYTES).map_err(|why| wrong(None, format!("a rubric's answer: {why}")))?;
+    let (to, because) = spec::routed(&value).map_err(|of| wrong(of.field, of.message))?;
     if let crate::fleet::team::Address::Role(role) = &to
         && !world.team.roles.contains_key(role)
     {
         let names = world.team.roles.keys().map(|role| role.as_str());
-        return Err(Refusal::unknown("role", role.as_str(), names).to_string());
+        let message = Refusal::unknown("role", role.as_str(), names).to_string();
+        let mut error = world.blame(at, Wrong { field: None, message });
+        point::at_text(&mut error, &world.sources, role.as_str());
+        return Err(error.to_string());
     }
     Ok(Some((to, because)))
 }

@@ -26,6 +26,8 @@ const RUN_TIME: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
 
 /// How the error begins of a run whose code and journal do not fit.
 pub(super) const DIVERGENCE: &str = "divergence:";
+/// How much a run holds at least that is ended for the room it takes.
+const MUCH: isize = 4 * 1024 * 1024;
 
 /// Under this name a step's value carries its refusal.
 const REFUSED: &str = "$refused";
@@ -121,7 +123,10 @@ impl Runs {
             return true;
         };
         live.queued = false;
-        match live.advance(world, draw, out) {
+        let before = world.lua.used_memory() as isize;
+        let done = live.advance(world, draw, out);
+        live.held = (live.held + world.lua.used_memory() as isize - before).max(0);
+        match done {
             Ok(true) => self.wake(id),
             Ok(false) => {}
             Err(end) => {
@@ -129,7 +134,23 @@ impl Runs {
                 out(RunInput::Ended { run: id, end });
             }
         }
+        self.make_room(world, out);
         true
+    }
+
+    /// Ends the run that holds most of a memory that is nearly full: all live in it, and the next one to need some
+    /// would otherwise be the one to fail.
+    fn make_room(&mut self, world: &World, out: &mut dyn FnMut(RunInput)) {
+        while world.is_crowded() {
+            let largest = self.runs.iter().max_by_key(|(_, live)| live.held);
+            let Some((id, _)) = largest.filter(|(_, live)| live.held >= MUCH) else {
+                return world.bear_crowd();
+            };
+            let id = *id;
+            if let Some(live) = self.runs.remove(&id) {
+                out(RunInput::Ended { run: id, end: live.too_large() });
+            }
+        }
     }
 
     fn wake(&mut self, id: RunId) {

@@ -51,9 +51,10 @@ impl<'a> Fields<'a> {
         let names: Vec<&str> = known.iter().map(|field| field.name).collect();
         for name in map.keys() {
             if !names.contains(&name.as_str()) {
-                let hint = match nearest(name, names.iter().copied()) {
-                    Some(near) => format!("did you mean '{near}'? "),
-                    None => String::new(),
+                let hint = match (nearest(name, names.iter().copied()), owner(name)) {
+                    (Some(near), _) => format!("did you mean '{near}'? "),
+                    (None, Some(owner)) => format!("it belongs into {owner}; "),
+                    (None, None) => String::new(),
                 };
                 return Err(Wrong {
                     field: Some(name.clone()),
@@ -156,6 +157,17 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Returns the verb or the step whose spec has a field of this name.
+fn owner(field: &str) -> Option<&'static str> {
+    let specs = [
+        ("fleet.profile", describe::PROFILE),
+        ("fleet.role", describe::ROLE),
+        ("fleet.recipe", describe::RECIPE),
+        ("run:send", describe::SEND),
+    ];
+    specs.into_iter().find(|(_, fields)| fields.iter().any(|one| one.name == field)).map(|(verb, _)| verb)
+}
+
 /// Reads a length of time: a text such as "90s" or a number of seconds.
 pub(super) fn span(value: &Value) -> Result<Span, String> {
     match value {
@@ -235,16 +247,13 @@ pub(super) fn budget(fields: &Fields<'_>) -> Result<Option<RunBudget>, Wrong> {
 }
 
 /// Reads what a rubric gave back.
-pub(super) fn routed(value: &Value) -> Result<(Address, Option<String>), String> {
-    let read = || -> Result<_, Wrong> {
-        let fields = Fields::of("a rubric's answer".to_owned(), value, describe::ROUTED)?;
-        Ok((fields.text("role")?, fields.text("worker")?, fields.text("because")?))
-    };
-    match read().map_err(|wrong| wrong.message)? {
+pub(super) fn routed(value: &Value) -> Result<(Address, Option<String>), Wrong> {
+    let fields = Fields::of("a rubric's answer".to_owned(), value, describe::ROUTED)?;
+    match (fields.text("role")?, fields.text("worker")?, fields.text("because")?) {
         (Some(role), None, because) => Ok((Address::Role(role.into()), because)),
         (None, Some(worker), because) => Ok((Address::Worker(worker.into()), because)),
-        (Some(_), Some(_), _) => Err("a rubric's answer names a role or a worker, not both".to_owned()),
-        (None, None, _) => Err("a rubric's answer must name a role or a worker".to_owned()),
+        (Some(_), Some(_), _) => Err(plain("a rubric's answer names a role or a worker, not both".to_owned())),
+        (None, None, _) => Err(plain("a rubric's answer must name a role or a worker".to_owned())),
     }
 }
 

@@ -189,7 +189,7 @@ fn asked(world: &World, stage: &mut Stage<'_>, request: &Table) -> Result<Result
         "ask" => return Ok(Err("t.ask: only a scripted worker asks, in the function given to t.worker".to_owned())),
         "route" => match route(world, stage.now(), &spec) {
             Ok(value) => value,
-            Err(refusal) => return Ok(Err(format!("t.route: {refusal}"))),
+            Err(why) => return Ok(Err(format!("t.route: {why}"))),
         },
         _ => match stage.run(&name()?, spec)? {
             Ok(end) => json!({"outcome": end.outcome.word(), "value": end.value, "why": end.why}),
@@ -231,12 +231,12 @@ pub(super) fn all_free(team: &Team) -> TeamLoad {
     TeamLoad { roles: roles.collect() }
 }
 
-fn route(world: &World, now: Time, spec: &Value) -> Result<Value, Refusal> {
+fn route(world: &World, now: Time, spec: &Value) -> Result<Value, String> {
     let text = |name: &str| spec.get(name).and_then(Value::as_str).map(str::to_owned);
     if let Value::Object(fields) = spec {
         let known = ["prompt", "kind", "from", "urgent"];
         if let Some(name) = fields.keys().find(|name| !known.contains(&name.as_str())) {
-            return Err(Refusal::unknown("field", name, known));
+            return Err(Refusal::unknown("field", name, known).to_string());
         }
     }
     let task = Task {
@@ -246,7 +246,11 @@ fn route(world: &World, now: Time, spec: &Value) -> Result<Value, Refusal> {
         urgent: spec.get("urgent").and_then(Value::as_bool).unwrap_or(false),
         now,
     };
-    let routed = rubric::ask(world, &task, &all_free(&world.team)).routed?;
+    let answer = rubric::ask(world, &task, &all_free(&world.team));
+    let routed = answer.routed.map_err(|refusal| match answer.fault {
+        Some(fault) => format!("a rubric is broken: {fault}"),
+        None => refusal.to_string(),
+    })?;
     let (role, worker) = match &routed.to {
         Address::Role(role) => (Some(role), None),
         Address::Worker(worker) => (None, Some(worker)),

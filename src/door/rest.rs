@@ -73,6 +73,7 @@ impl Door {
             .route("/v1/recipes", get(runs::recipes))
             .route("/v1/route", post(charter::route))
             .route("/v1/charter", get(charter::charter))
+            .route("/v1/charter/diff", post(charter::difference))
             .route("/v1/charter/reload", post(charter::reload))
             .route("/v1/worktrees", get(team::worktrees))
             .route("/v1/worktrees/remove", post(team::remove_worktree))

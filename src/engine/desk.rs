@@ -15,12 +15,13 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::handle::Handle;
-use super::ports::{CharterStatus, JournalError};
+use super::ports::{CharterStatus, Files, JournalError};
 use super::requests::{
     Acked, Mail, MailItem, Origin, Recipes, ReplyRequest, RunRequest, RunResult, RunWaited, SendRequest, SpawnRequest,
     Trace, Waited,
 };
 use crate::fleet::caller::Caller;
+use crate::fleet::difference::Difference;
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{Key, MessageId, RecipeName, RunId, TurnId, WorkerName};
 use crate::fleet::input::{Answer, Asked, Call, Keyed, RunCall, SendCall};
@@ -291,6 +292,18 @@ impl Handle {
     pub fn charter(&self, caller: &Caller) -> Result<CharterStatus, Refusal> {
         rules::check(caller, Verb::Charter)?;
         Ok(self.policy().status())
+    }
+
+    /// Returns the state of the charter with what the files that lie in its directory would change.
+    pub async fn charter_with_difference(&self, caller: &Caller) -> Result<CharterStatus, Refusal> {
+        let difference = Some(self.difference(caller, None).await?);
+        Ok(CharterStatus { difference, ..self.policy().status() })
+    }
+
+    /// Returns what files would change: these, or those that lie in the charter's directory.
+    pub async fn difference(&self, caller: &Caller, files: Option<Files>) -> Result<Difference, Refusal> {
+        rules::check(caller, Verb::Charter)?;
+        Ok(self.policy().difference(files).await)
     }
 
     /// Loads the charter anew if it changed.

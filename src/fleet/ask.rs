@@ -126,6 +126,7 @@ impl Fleet {
         let question = self.new_question(cx, asker, to, text, request);
         let id = question.id;
         self.put_question(cx, question.clone());
+        self.tell_question(cx, &question, to);
         let message = self.post(cx, to, About::Question(id));
         self.put_question(cx, Question { message, ..question })
     }

@@ -110,6 +110,7 @@ impl Fleet {
             self.notice_to(cx, owner, text);
         }
         self.put_question(cx, Question { to: owner, ..question.clone() });
+        self.tell_question(cx, question, owner);
         let message = self.post(cx, owner, About::Question(id));
         self.put_question(cx, Question { to: owner, message, ..question.clone() });
         self.tell_asked(cx, &Subject::Turn(*turn));

@@ -159,7 +159,12 @@ impl Fleet {
         let urgent = turn.priority == Priority::Now;
         self.know_as(&turn);
         let queue = self.queue_of(&turn.to);
+        let (of_run, role) = (turn.step.is_some(), queue.clone());
         self.queues.entry(queue).or_default().push(turn.id, turn.sender, turn.to.clone(), urgent);
+        // Parts of a run do not count, so none of them makes a queue full.
+        if !of_run {
+            self.tell_if_full(cx, &role);
+        }
         self.put_turn(cx, turn)
     }
 

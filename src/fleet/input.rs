@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::acts::Action;
 pub use super::answer::Answer;
 use super::caller::Caller;
 use super::envelope::Finish;
-use super::events::{Action, FleetEvent};
+use super::events::FleetEvent;
 use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId, WorkerName};
 use super::record::Record;
 use super::refusal::Refusal;

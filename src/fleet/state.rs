@@ -241,6 +241,7 @@ impl Fleet {
 
     pub(super) fn put_worker(&mut self, cx: &mut Cx, worker: Worker) -> Arc<Worker> {
         let worker = Arc::new(worker);
+        self.tell_worker(cx, self.workers.get(&worker.name).map(|before| &**before), &worker);
         self.set_worker(worker.clone());
         cx.record(Record::Worker(worker.clone()));
         worker

@@ -219,7 +219,7 @@ fn wrong_input_is_told_what_was_wrong_and_what_would_be_right() {
         ("/v1/whoami?as=leader", 400, "invalid: there is no field 'as'; no fields are taken here"),
         ("/v1/list?limit=3", 400, "invalid: there is no field 'limit'; no fields are taken here"),
         ("/v1/recipes?name=ask", 400, "invalid: there is no field 'name'; no fields are taken here"),
-        ("/v1/charter?files=1", 400, "invalid: there is no field 'files'; no fields are taken here"),
+        ("/v1/charter?files=1", 400, "invalid: there is no field 'files'; valid: diff"),
         ("/mesage", 404, "unknown: there is no path '/mesage'; did you mean '/message'?; GET is taken by: /v1/status"),
         ("/", 404, "unknown: there is no path '/'"),
         ("/message", 405, "invalid: '/message' does not take GET; it takes POST"),

@@ -143,6 +143,7 @@ impl House {
             clock: clock.clone(),
             load: Arc::new(TeamLoad::default),
             poll: std::time::Duration::from_secs(600),
+            hints: false,
         })
         .await
         .unwrap();

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fleetd::fleet::Fleet;
+use fleetd::fleet::acts::Action;
 use fleetd::fleet::caller::{Caller, Sender};
-use fleetd::fleet::events::Action;
 use fleetd::fleet::ids::{Key, Ticket, TurnId, WorkerName};
 use fleetd::fleet::input::{Answer, Asked, Call, Keyed, RunCall, SendCall};
 use fleetd::fleet::refusal::Refusal;

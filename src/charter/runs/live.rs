@@ -23,6 +23,9 @@ use crate::fleet::asked::{ASKED, OVER};
 use crate::fleet::ids::{RunId, StepPath};
 use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, Step};
 
+/// How deep `run:each` may be nested: each level makes the paths of all steps below it longer.
+const DEEPEST: usize = 16;
+
 /// A run that is executed.
 pub(super) struct LiveRun {
     id: RunId,
@@ -39,6 +42,8 @@ pub(super) struct LiveRun {
     finished: VecDeque<FinishedStep>,
     newest: Option<u64>,
     used: Duration,
+    /// What the memory grew by while its code ran, as far as can be told: garbage is collected at any time.
+    pub(super) held: isize,
     pub(super) queued: bool,
 }
 
@@ -74,6 +79,7 @@ impl LiveRun {
             newest: finished.last().and_then(|done| done.step.seq),
             finished: finished.into(),
             used: Duration::ZERO,
+            held: 0,
             queued: false,
         })
     }
@@ -87,6 +93,11 @@ impl LiveRun {
         self.newest = seq;
         self.finished.push_back(step);
         true
+    }
+
+    /// Returns how the run ends that must make room for the others.
+    pub(super) fn too_large(&self) -> RunEnd {
+        failed(format!("{}: {}, and this run held most of it", self.at, meter::MEMORY))
     }
 
     /// Resumes one coroutine, or takes one finished step; returns whether there may be more to do.
@@ -215,6 +226,11 @@ impl LiveRun {
         match steps::read(&request, &world.team, draw) {
             Err(why) => {
                 self.runnable.push_back((index, Resume::Error(format!("{at}: {why}"))));
+                Ok(())
+            }
+            Ok(Asked::Parts { kind, .. }) if self.strands[index].scope.matches('[').count() >= DEEPEST => {
+                let why = format!("{at}: run:{} is nested deeper than {DEEPEST} levels", kind.verb());
+                self.runnable.push_back((index, Resume::Error(why)));
                 Ok(())
             }
             Ok(Asked::Parts { kind, items, function }) => self.parts(world, index, (kind, at), items, &function),

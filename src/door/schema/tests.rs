@@ -16,6 +16,7 @@ use crate::engine::requests::{
     Acked, Mail, PauseView, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, SendRequest,
     SpawnRequest, Trace,
 };
+use crate::fleet::difference::{Change, Difference};
 use crate::fleet::envelope::Envelope;
 use crate::fleet::mail::Question;
 use crate::fleet::refusal::Refusal;
@@ -301,8 +302,25 @@ fn the_team_and_the_charter_are_written_as_their_schemas_say() {
     });
     written_as::<Routed>(routed.clone(), routed);
     let generation = Generation { number: 3, hash: "ab".into() };
-    let status =
-        CharterStatus { generation, since: Some(Time(4)), error: Some("x.lua:3: oh".into()), ..Default::default() };
+    let change = json!({"of": "role", "name": "w", "words": "role 'w': max_busy 6 → 3"});
+    let change: Change = serde_json::from_value(change).unwrap();
+    let difference = Difference {
+        hash: Some("cd".into()),
+        changes: vec![change.clone()],
+        error: Some("x.lua:3: oh".into()),
+        ..Default::default()
+    };
+    written(&Difference::default(), &difference);
+    let status = CharterStatus {
+        generation,
+        since: Some(Time(4)),
+        error: Some("x.lua:3: oh".into()),
+        stale_since: Some(Time(5)),
+        last_change: vec![change],
+        difference: Some(difference),
+        handler_error: Some("x.lua:3: oh".into()),
+        ..Default::default()
+    };
     written(&CharterStatus::default(), &status);
 }
 

@@ -119,6 +119,18 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 
 impl House {
     pub async fn open(dir: PathBuf, state: PathBuf, journal: FakeJournal, last: Option<Generation>) -> House {
+        House::open_with(dir, state, journal, last, true, Duration::from_millis(200)).await
+    }
+
+    /// Opens a charter that hears of changes, or looks for them now and then, or both.
+    pub async fn open_with(
+        dir: PathBuf,
+        state: PathBuf,
+        journal: FakeJournal,
+        last: Option<Generation>,
+        hints: bool,
+        poll: Duration,
+    ) -> House {
         let (charter, told, tasks) = Charter::open(Options {
             dir,
             state,
@@ -126,7 +138,8 @@ impl House {
             journal: Arc::new(journal.clone()),
             clock: Arc::new(Still),
             load: Arc::new(|| free(&["w-a", "w-b"])),
-            poll: Duration::from_millis(200),
+            poll,
+            hints,
         })
         .await
         .expect("the directory is there");

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::runs::RUNS;
 use super::{Gives, Path, Shape, Takes};
 use crate::door::intake::Nothing;
-use crate::door::rest::charter::RouteRequest;
+use crate::door::rest::charter::{CharterQuery, DifferenceRequest, RouteRequest};
 use crate::door::rest::health::Health;
 use crate::door::rest::mail::{AckRequest, PollQuery};
 use crate::door::rest::team::StopRequest;
@@ -23,6 +23,7 @@ use crate::engine::requests::{
     SendRequest, SpawnRequest, Trace,
 };
 use crate::engine::worktrees::{RemoveWorktreeRequest, TrashView, Worktrees};
+use crate::fleet::difference::Difference;
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::TurnId;
 use crate::fleet::mail::Question;
@@ -217,10 +218,20 @@ const OTHERS: &[Path] = &[
         method: Method::GET,
         path: "/v1/charter",
         verb: Verb::Charter,
-        does: "Shows the charter generation in force, its files, and why the newest ones were not taken.",
+        does: "Shows the charter generation in force, its files, what it changed, and why the newest ones were not taken.",
         id: None,
-        takes: Takes::Query(schema::taken::<Nothing>),
+        takes: Takes::Query(schema::taken::<CharterQuery>),
         gives: &[gives::<CharterStatus>(200, "The state of the charter.")],
+        refuses: &[],
+    },
+    Path {
+        method: Method::POST,
+        path: "/v1/charter/diff",
+        verb: Verb::Charter,
+        does: "Tells in words what files would change if they were the charter's. They are loaded for it, without effect.",
+        id: None,
+        takes: Takes::Body(shape::<DifferenceRequest>()),
+        gives: &[gives::<Difference>(200, "What they would change.")],
         refuses: &[],
     },
     Path {
