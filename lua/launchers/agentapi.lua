@@ -12,12 +12,13 @@ local function api(worker)
   end
   local signs = {
     { is = "taken", on = on("message_update", { ["data.role"] = "user" }), text = "data.message" },
-    -- Told whole again at each change of the screen.
-    { is = "said", on = on("message_update", { ["data.role"] = "agent" }), id = "data.id" },
+    -- Told whole again at each change of the screen, and at the begin of each stream: nothing is counted.
+    { is = "said", on = on("message_update", { ["data.role"] = "agent" }) },
     { is = "rested", on = on("status_change", { ["data.status"] = "stable" }) },
     { is = "failed", on = on("agent_error"), why = "data.message" },
   }
   return signs, {
+    types = true,
     ready = { path = "/status", on = { status = "stable" } },
     say = { path = "/message", body = { type = "user", content = worker.text }, untaken = UNTAKEN },
     -- It has no call for that: the key that its agent knows.

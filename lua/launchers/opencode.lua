@@ -222,6 +222,7 @@ fleet.launcher("opencode", {
       record = record(worker),
       events = { path = "/event", silence = "25s" },
       tools = { check = { path = "/mcp", on = { ["fleet.status"] = "connected" } }, mend = { path = "/mcp/fleet/connect", post = true } },
+      asks = { path = "/permission", none = { "0" } },
       show = { path = "/tui/select-session", body = { sessionID = worker.conversation } },
       most = worker.options.most,
     },
