@@ -14,6 +14,7 @@ mod calls;
 mod change;
 mod checks;
 pub mod children;
+pub mod commands;
 mod dispatch;
 pub mod envelope;
 pub mod events;

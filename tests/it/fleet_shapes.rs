@@ -78,7 +78,7 @@ fn to_its_sender_the_chain_is_one_turn() {
     let Some(Ok(Answer::Settled(turn, Some(envelope)))) = stage.told(wait) else {
         panic!("the wait ends with the chain")
     };
-    assert_eq!((turn.id, envelope.data.clone()), (third.id, Some(json!(8))));
+    assert_eq!((turn.id, envelope.data.clone(), envelope.amends), (third.id, Some(json!(8)), Some(first)));
     let about: Vec<About> = stage.fleet.messages().map(|message| message.about.clone()).collect();
     assert_eq!(about, [About::Reply(third.id)], "one message");
     let late = stage.leader_waits(first);
