@@ -6,7 +6,8 @@ mod runs;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::fleet::caller::Sender;
@@ -55,12 +56,21 @@ pub struct SendRequest {
     #[schemars(with = "Option<SchemaArgument>")]
     pub schema: Option<Value>,
     /// How often a reply that does not fit `schema` is sent back to the worker with what is wrong, 0 to 10; 2 if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schemars(range(min = 0, max = 10))]
     pub corrections: Option<u32>,
     /// Idempotency key: the same key and body is the same turn; another body is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
+}
+
+/// Reads a whole number as JSON Schema has it: 5.0 is one.
+fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    match Option::<f64>::deserialize(from)? {
+        None => Ok(None),
+        Some(n) if n.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&n) => Ok(Some(n as u32)),
+        Some(n) => Err(D::Error::custom(format!("it is {n}, wanted a whole number from 0"))),
+    }
 }
 
 /// What `schema` of a message may be.

@@ -265,6 +265,9 @@ impl Fleet {
             .map(|(id, _, _)| id)
             .collect();
         for id in orphans {
+            if self.goes_elsewhere(cx, id) {
+                continue;
+            }
             let why = format!("worker {name} is gone: {why}");
             self.end_turn(cx, id, super::envelope::Finish::without_reply(super::turn::Outcome::Failed, why));
         }
