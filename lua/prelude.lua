@@ -359,6 +359,11 @@ function steps.recipe(self, name, job, spec)
   return wait({ verb = "recipe", name = name, job = job, spec = spec })
 end
 
+function steps.command(self, argv, spec)
+  check_self(self, "command")
+  return wait({ verb = "command", list = argv, spec = spec })
+end
+
 function steps.sleep(self, span)
   check_self(self, "sleep")
   wait({ verb = "sleep", span = span })
@@ -510,13 +515,9 @@ function steps.fail(self, why, value)
   return ending("failed", why == nil and "the recipe gave no reason" or why, value)
 end
 
-local later = {
-  command = "it is not in this version",
-}
-
 Run.__index = function(_, key)
   local step = steps[key]
-  if step == nil then fail(unknown("a run has no step", key, steps, later[key])) end
+  if step == nil then fail(unknown("a run has no step", key, steps)) end
   return step
 end
 table.freeze(Run)
@@ -606,6 +607,10 @@ end
 function checks.answer(fn)
   if raw_type(fn) ~= "function" then fail("t.answer: expected a function, got " .. raw_type(fn)) end
   test_wait({ verb = "answer", fn = fn })
+end
+function checks.command(fn)
+  if raw_type(fn) ~= "function" then fail("t.command: expected a function, got " .. raw_type(fn)) end
+  test_wait({ verb = "command", fn = fn })
 end
 function checks.run(recipe, job) return test_wait({ verb = "run", name = recipe, spec = job }) end
 function checks.route(task) return test_wait({ verb = "route", spec = task }) end

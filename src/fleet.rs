@@ -16,6 +16,7 @@ mod change;
 mod checks;
 pub mod children;
 pub mod difference;
+pub mod commands;
 mod dispatch;
 pub mod envelope;
 pub mod events;

@@ -203,6 +203,15 @@ if not verdict.decided then return run:partial(verdict.tally, verdict.why) end"#
 if not checked.ok then return run:partial(reply.text, "not reviewed: " .. checked.why) end"#,
     },
     Described {
+        name: "command",
+        params: &[("argv", "string[]"), ("spec", "fleet.Command?")],
+        returns: "fleet.Envelope",
+        about: "Starts a program, once and without a shell, and waits for its end; only what `[commands] allow` in fleetd.toml lists. `text` is what it printed, `stderr` the end of what it complained, `exit` its status; `ok` is true for status 0. If nobody can tell how it ended, `error` is `unknown`, and it is not started again. Eight run at once.",
+        spec: Some(("fleet.Command", COMMAND)),
+        example: r#"local tests = run:command({ "cargo", "test", "--quiet" }, { cwd = job.dir, timeout = "20m" })
+if not tests.ok then return run:fail("the tests fail", tests.stderr) end"#,
+    },
+    Described {
         name: "sleep",
         params: &[("span", "string|number")],
         returns: "",

@@ -6,12 +6,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::Inner;
 use super::error::CharterErrors;
 use super::runs::Runs;
 use super::sources::Sources;
 use super::world::World;
+use crate::engine::ports::JournalError;
 use crate::engine::requests::{Replayed, ReplayedFrom, ReplayedStep, ReplayedTo};
 use crate::fleet::ids::StepPath;
+use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{FinishedStep, Run, RunInput, RunOutcome, Step};
 use crate::fleet::team::Generation;
 
@@ -19,16 +22,50 @@ use crate::fleet::team::Generation;
 const SHOWN: usize = 200;
 
 /// What is replayed.
-pub(super) struct Kept {
-    pub run: Run,
-    pub job: Arc<Value>,
-    pub finished: Vec<FinishedStep>,
+struct Kept {
+    run: Run,
+    job: Arc<Value>,
+    finished: Vec<FinishedStep>,
     /// All steps, those that are open too.
-    pub steps: Vec<Step>,
+    steps: Vec<Step>,
+}
+
+impl Inner {
+    /// Goes through the journal of a run without doing anything.
+    pub(super) async fn replay(&self, run: Run, current: bool) -> Result<Replayed, Refusal> {
+        let unreadable = |error: JournalError| {
+            Refusal::new(RefusalKind::Unavailable, format!("the journal of {} cannot be read: {error}", run.id))
+        };
+        let (sources, generation) = match current {
+            true => match self.current() {
+                Some(current) => (Arc::clone(&current.sources), current.team.generation.clone()),
+                None => return Err(Refusal::new(RefusalKind::Unavailable, "there is no charter in force")),
+            },
+            false => {
+                let kept = self.journal.sources(run.generation.hash.clone()).await.map_err(unreadable)?;
+                let Some(kept) = kept else {
+                    let message = format!("the charter that {} began with is not kept any more", run.id);
+                    return Err(Refusal::new(RefusalKind::Unknown, message).hint("replay it with the one in force"));
+                };
+                let sources = Sources::from_text(&kept).map_err(|why| Refusal::new(RefusalKind::Internal, why))?;
+                (Arc::new(sources), run.generation.clone())
+            }
+        };
+        let job = self.journal.job(run.id).await.map_err(unreadable)?;
+        let Some(job) = job else {
+            return Err(Refusal::new(RefusalKind::Unknown, format!("the job of {} is not in the journal", run.id)));
+        };
+        let finished = self.journal.finished_steps(run.id).await.map_err(unreadable)?;
+        let steps = self.journal.steps(run.id).await.map_err(unreadable)?;
+        let kept = Kept { run, job, finished, steps };
+        let replayed = tokio::task::spawn_blocking(move || replay(sources, generation, kept)).await;
+        let replayed = replayed.map_err(|_| Refusal::new(RefusalKind::Internal, "the replay broke"))?;
+        replayed.map_err(|errors| Refusal::new(RefusalKind::Conflict, format!("its charter does not load: {errors}")))
+    }
 }
 
 /// Replays a run by a charter.
-pub(super) fn replay(sources: Arc<Sources>, generation: Generation, kept: Kept) -> Result<Replayed, CharterErrors> {
+fn replay(sources: Arc<Sources>, generation: Generation, kept: Kept) -> Result<Replayed, CharterErrors> {
     let world = World::load(sources, generation.clone(), Arc::default())?;
     let Kept { run, job, finished, steps } = kept;
     let (mut runs, mut inputs, mut left) = (Runs::default(), Vec::new(), finished.len());

@@ -150,12 +150,22 @@ fn an_error_in_one_part_is_an_error_of_each() {
 }
 
 #[test]
-fn what_is_planned_is_said_to_be_planned() {
+fn a_command_is_scripted_and_wrong_ones_are_said() {
     passes(
-        "local ok, why = pcall(function() return run:command({}) end)
-         return { why }",
-        "t.equal(t.run('r').value, { 'recipe.lua:2: a run has no step `command`: it is not in this version' })",
+        "local good = run:command({ 'git', 'status' }, { cwd = '/tmp', timeout = '1m' })
+         local bad = run:command { 'make' }
+         local function wrong(...) return select(2, pcall(run.command, run, ...)) end
+         return { good.text, good.exit.code, bad.ok, bad.error, bad.why, wrong({}), wrong('git'), wrong({ 'git' }, { timeout = '2h' }), wrong({ 'git' }, { dir = 'x' }) }",
+        "t.command(function(argv) if argv[1] == 'git' then return 'clean ' .. argv[2] end return t.fail('exit 2') end)
+         local value = t.run('r').value
+         t.equal({ value[1], value[2], value[3], value[4], value[5] }, { 'clean status', 0, false, 'failed', 'exit 2' })
+         t.ok(value[6]:find('name a program and its arguments', 1, true), value[6])
+         t.ok(value[7]:find('expected a list of texts', 1, true), value[7])
+         t.ok(value[8]:find('a command may take 1h00m at most', 1, true), value[8])
+         t.ok(value[9]:find(\"unknown field 'dir'\", 1, true), value[9])",
     );
+    let why = fails("return run:command({ 'git' }).text", "t.run('r')");
+    assert!(why.contains("the run starts a command; script it with t.command(function(argv)"), "{why}");
 }
 
 #[test]

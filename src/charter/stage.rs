@@ -3,6 +3,7 @@
 //! Here is what a test sets up and looks at, and the second playing of each run from its journal. How a run is played
 //! is in `play`, its turns in `turns`. Caps and queues are not played.
 
+mod bounds;
 mod play;
 mod turns;
 
@@ -37,6 +38,7 @@ pub(super) struct Stage<'w> {
     until: Option<Instant>,
     workers: Vec<(String, Function)>,
     answers: Option<Function>,
+    commands: Option<Function>,
     sent: Vec<Value>,
     notes: BTreeMap<String, Value>,
     transcript: Vec<String>,
@@ -65,6 +67,7 @@ impl<'w> Stage<'w> {
             until,
             workers: Vec::new(),
             answers: None,
+            commands: None,
             sent: Vec::new(),
             notes: BTreeMap::new(),
             transcript: Vec::new(),
@@ -85,6 +88,11 @@ impl<'w> Stage<'w> {
     /// Scripts the answers to questions.
     pub(super) fn answer_with(&mut self, function: Function) {
         self.answers = Some(function);
+    }
+
+    /// Scripts the commands of runs.
+    pub(super) fn command_with(&mut self, function: Function) {
+        self.commands = Some(function);
     }
 
     /// Returns what was sent so far.

@@ -13,9 +13,10 @@ use super::schema::check_job;
 use super::sources::hex;
 use super::spec::{Fields, budget, kind, span};
 use crate::fleet::asked::ANSWER;
+use crate::fleet::commands::{self, Command};
 use crate::fleet::ids::RecipeName;
 use crate::fleet::refusal::Refusal;
-use crate::fleet::run::{RunAnswer, StepRecipe, StepRequest, StepSend};
+use crate::fleet::run::{RunAnswer, StepCommand, StepRecipe, StepRequest, StepSend};
 use crate::fleet::shape::{CORRECTIONS, Shape};
 use crate::fleet::team::{Address, Team};
 use crate::fleet::turn::Priority;
@@ -79,6 +80,8 @@ pub(super) struct Reached {
 
 /// How many items `run:each` takes, and its like.
 const MOST_ITEMS: usize = 10_000;
+/// The one field of what `run:command` is given first.
+const ARGV: &[describe::Field] = &[describe::Field { name: "argv", kind: "string[]", about: "" }];
 /// How many bytes of a text are shown in `what`.
 const SHOWN: usize = 60;
 
@@ -104,6 +107,7 @@ pub(super) fn read(request: &Table, team: &Team, draw: &mut dyn FnMut() -> u64) 
             let (name, spec) = (text("name", "the recipe's name, a text")?, get("spec")?);
             recipe(&name, get("job")?, &spec, team)?
         }
+        "command" => command(&get("list")?, &get("spec")?)?,
         "sleep" => {
             let span = span(&get("span")?).map_err(|why| format!("run:sleep: {why}"))?;
             step("sleep", span.to_string(), &json!(span.0), StepRequest::Sleep(span))
@@ -262,6 +266,33 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
     let prompt = prompt.into();
     let send = StepSend { to, because: None, prompt, kind, deadline, retries, priority, shape, on_ask };
     Ok(step("send", what, &asked, StepRequest::Send(send)))
+}
+
+fn command(argv: &Value, spec: &Value) -> Result<Reached, String> {
+    let read = || {
+        let argv = json!({ "argv": argv });
+        let argv = Fields::of("run:command".to_owned(), &argv, ARGV)?.texts("argv")?.unwrap_or_default();
+        let empty = json!({});
+        let spec = if spec.is_null() { &empty } else { spec };
+        let fields = Fields::of("run:command".to_owned(), spec, describe::COMMAND)?;
+        let timeout = fields.span("timeout")?.unwrap_or(commands::TIMEOUT);
+        if timeout > commands::MOST {
+            return fields.refuse("timeout", format!("a command may take {} at most", commands::MOST));
+        }
+        Ok((argv, fields.text("cwd")?, fields.text("stdin")?.unwrap_or_default(), timeout))
+    };
+    let (argv, cwd, stdin, timeout) = read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
+    match argv.first() {
+        None => return Err("run:command: name a program and its arguments, such as { \"cargo\", \"test\" }".to_owned()),
+        Some(_) if argv.iter().any(|word| word.contains('\0')) => {
+            return Err("run:command: an argument holds a zero byte".to_owned());
+        }
+        Some(_) => {}
+    }
+    let asked = json!([argv, cwd, stdin, timeout.0]);
+    let what = cut(&argv.join(" "));
+    let command = Command { argv, cwd: cwd.map(Into::into), timeout };
+    Ok(step("command", what, &asked, StepRequest::Command(StepCommand { command, stdin: stdin.into() })))
 }
 
 fn shape(fields: &Fields<'_>, team: &Team) -> Result<Option<Arc<Shape>>, super::spec::Wrong> {

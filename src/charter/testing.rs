@@ -185,6 +185,10 @@ fn asked(world: &World, stage: &mut Stage<'_>, request: &Table) -> Result<Result
             stage.answer_with(request.raw_get("fn").map_err(lua_error)?);
             Value::Null
         }
+        "command" => {
+            stage.command_with(request.raw_get("fn").map_err(lua_error)?);
+            Value::Null
+        }
         "sent" => Value::Array(stage.sent().to_vec()),
         "ask" => return Ok(Err("t.ask: only a scripted worker asks, in the function given to t.worker".to_owned())),
         "route" => match route(world, stage.now(), &spec) {

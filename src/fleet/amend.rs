@@ -35,6 +35,8 @@ pub struct Amends {
     pub times: u32,
     /// The number of the session that gave it: another one knows nothing of it. 0 = a process of its own.
     pub session: u64,
+    /// Where the sender sent it: there it goes if that session is gone.
+    pub sent_to: Address,
 }
 
 impl Fleet {
@@ -107,11 +109,12 @@ impl Fleet {
         // A session knows what it was asked; a process of its own does not, so any will do.
         let to = match worker.filter(|worker| session != 0 && !self.is_surplus(worker)) {
             Some(worker) => Address::Worker(worker.name.clone()),
-            None => turn.to.clone(),
+            None => turn.amends.as_ref().map_or(&turn.to, |amends| &amends.sent_to).clone(),
         };
         let id = TurnId(self.fresh());
         let first = turn.amends.as_ref().map_or(turn.id, |amends| amends.first);
-        let amends = Amends { first, of: turn.id, complaint: complaint.to_string(), times, session };
+        let sent_to = turn.amends.as_ref().map_or(&turn.to, |amends| &amends.sent_to).clone();
+        let amends = Amends { first, of: turn.id, complaint: complaint.to_string(), times, session, sent_to };
         let deadline = turn.deadline;
         let mut again = turn.again(id, cx.now, None, self.generation());
         again = Turn {
@@ -140,6 +143,19 @@ impl Fleet {
         let again = self.accept(cx, again);
         self.know_as(&again);
         self.move_waits(cx, turn.id, id);
+        true
+    }
+
+    /// A turn that waits for a session that is gone goes where it was sent at first, if that was no worker by name.
+    pub(super) fn goes_elsewhere(&mut self, cx: &mut Cx, id: TurnId) -> bool {
+        let Some(turn) = self.turns.get(&id).cloned() else { return false };
+        let Some(Address::Role(role)) = turn.amends.as_ref().map(|amends| amends.sent_to.clone()) else { return false };
+        if let Some(queue) = self.queues.get_mut(&self.queue_of(&turn.to)) {
+            queue.remove(id, turn.sender, &turn.to);
+        }
+        let to = Address::Role(role.clone());
+        self.queues.entry(role).or_default().push(id, turn.sender, to.clone(), turn.priority == Priority::Now);
+        self.put_turn(cx, Turn { to, ..(*turn).clone() });
         true
     }
 

@@ -128,21 +128,30 @@ impl Fleet {
         self.finish_step(cx, run, path, Value::Null);
     }
 
-    /// The grace of a run is over. While turns that its budget has paid for are open, it goes on.
+    /// A turn of a run that has used up its budget ended: from here on its code has its grace.
+    pub(super) fn grace_begins(&mut self, cx: &mut Cx, run: RunId) {
+        for id in self.up_from(run) {
+            let Some(row) = self.runs.get(&id).filter(|run| run.outcome.is_none()).cloned() else { continue };
+            let Some(closing) = row.closing.clone().filter(|closing| closing.outcome == RunOutcome::Budget) else {
+                continue;
+            };
+            let until = cx.now + GRACE;
+            self.put_run(cx, Run { closing: Some(Closing { until, ..closing }), ..(*row).clone() });
+            self.at(until, Timer::RunGrace(id));
+        }
+    }
+
+    /// The grace of a run is over. While turns that its budget has paid for are open, it goes on: the end of each begins the
+    /// grace anew, and until then nothing is timed.
     pub(super) fn grace_over(&mut self, cx: &mut Cx, id: RunId) {
         let Some(run) = self.runs.get(&id).filter(|run| run.outcome.is_none()) else { return };
         let Some(closing) = run.closing.as_ref().filter(|closing| closing.until <= cx.now) else { return };
         let below = self.below(id);
         let is_ours = |sender: Sender| matches!(sender, Sender::Run(run) if run == id || below.contains(&run));
         let busy = self.turns.values().any(|turn| is_ours(turn.sender) && !turn.state.is_settled());
-        if closing.outcome == RunOutcome::Budget && busy {
-            let until = cx.now + GRACE;
-            let closing = Closing { until, ..closing.clone() };
-            let run = Run { closing: Some(closing), ..(**run).clone() };
-            self.put_run(cx, run);
-            return self.at(until, Timer::RunGrace(id));
+        if closing.outcome != RunOutcome::Budget || !busy {
+            self.end_by_force(cx, id);
         }
-        self.end_by_force(cx, id);
     }
 
     fn end_by_force(&mut self, cx: &mut Cx, id: RunId) {

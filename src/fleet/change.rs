@@ -23,7 +23,7 @@ impl Fleet {
         self.team = Some(team);
         let workers: Vec<Arc<Worker>> = self.workers.values().cloned().collect();
         for worker in workers {
-            if !self.is_surplus(&worker) {
+            if worker.is_command() || !self.is_surplus(&worker) {
                 continue;
             }
             match worker.state {

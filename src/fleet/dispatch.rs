@@ -30,6 +30,9 @@ impl Fleet {
             self.renew_due(cx, &team);
             self.hand_out(cx, &team);
         }
+        if self.paused.is_none() {
+            self.start_commands(cx);
+        }
         self.start_due(cx);
     }
 
@@ -190,6 +193,9 @@ impl Fleet {
     /// Makes a worker free for its next turn, or lets it go if it should not stay.
     pub(super) fn free_worker(&mut self, cx: &mut Cx, name: &WorkerName) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
+        if worker.is_command() {
+            return self.worker_gone(cx, name, "its command has ended");
+        }
         let mut worker = (*worker).clone();
         let draining = worker.state == WorkerState::Draining;
         if worker.turn.take().is_some() {
@@ -259,6 +265,9 @@ impl Fleet {
             .map(|(id, _, _)| id)
             .collect();
         for id in orphans {
+            if self.goes_elsewhere(cx, id) {
+                continue;
+            }
             let why = format!("worker {name} is gone: {why}");
             self.end_turn(cx, id, super::envelope::Finish::without_reply(super::turn::Outcome::Failed, why));
         }
@@ -270,8 +279,10 @@ impl Fleet {
         self.resting.insert(name.clone(), cx.now);
         cx.record(Record::WorkerGone(name.clone()));
         self.worker_event(cx, name, format!("gone: {why}"));
-        let event = || FleetEvent::WorkerGone { worker: name.clone(), role: worker.role.clone(), why: why.into() };
-        self.tell(cx, event, "worker_gone");
+        if !worker.is_command() {
+            let event = || FleetEvent::WorkerGone { worker: name.clone(), role: worker.role.clone(), why: why.into() };
+            self.tell(cx, event, "worker_gone");
+        }
         for ticket in self.end_waits(&Subject::Worker(name.clone())) {
             cx.answer(ticket, Err(Refusal::new(RefusalKind::PeerUnreachable, format!("worker {name} is gone: {why}"))));
         }

@@ -63,6 +63,9 @@ pub struct Envelope {
     /// The turn that this one tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<TurnId>,
+    /// The turn that its sender knows, where this one asked for a reply again that did not fit its schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amends: Option<TurnId>,
     /// Set on a reply that came after its turn had ended: how that had ended. The turn's own end stays what it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<String>,

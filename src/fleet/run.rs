@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::bounds::{Closing, RunBudget};
 use super::caller::Sender;
+use super::commands::Command;
 use super::envelope::Usage;
 use super::ids::{Key, MessageId, QuestionId, RecipeName, RunId, StepPath, TurnId};
 use super::shape::Shape;
@@ -149,6 +150,8 @@ pub enum StepRequest {
     Send(StepSend),
     /// `run:recipe`.
     Recipe(StepRecipe),
+    /// `run:command`.
+    Command(StepCommand),
     /// `run:sleep`.
     Sleep(Span),
     /// `run:now`.
@@ -220,6 +223,15 @@ pub struct StepRecipe {
     pub budget: Option<RunBudget>,
 }
 
+/// What `run:command` was given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepCommand {
+    /// What is started.
+    pub command: Command,
+    /// What it reads.
+    pub stdin: Arc<str>,
+}
+
 /// A step as stored; its value lies beside it in the store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
@@ -227,7 +239,7 @@ pub struct Step {
     pub run: RunId,
     /// Its path in the run.
     pub path: StepPath,
-    /// The verb: `send`, `recipe`, `sleep`, `now`, `random`, `note`, `ask_leader`, `progress`; `asked` and `over`, which the fleet
+    /// The verb: `send`, `recipe`, `command`, `sleep`, `now`, `random`, `note`, `ask_leader`, `progress`; `asked` and `over`, which the fleet
     /// makes itself; `answer`; `race`, `vote` and `each` where the rest of the parts was given up.
     pub verb: String,
     /// Hex hash of what it asked for, by which a run that leaves its recorded path is noticed.

@@ -64,6 +64,7 @@ impl Fleet {
         }
         match request {
             StepRequest::Send(send) => return self.begin_send(cx, step, send),
+            StepRequest::Command(wanted) => return self.begin_command(cx, step, wanted),
             StepRequest::Recipe(wanted) => return self.begin_child(cx, step, wanted),
             // Where time is over nobody sleeps and nobody asks.
             StepRequest::Sleep(_) | StepRequest::Ask(_) if self.is_over(run) => {

@@ -80,7 +80,7 @@ impl Fleet {
         if complaint.is_some_and(|complaint| self.send_back(cx, &turn, &finish, &complaint)) {
             return;
         }
-        if turn.sender != Sender::Fleetd {
+        if turn.sender != Sender::Fleetd && turn.command.is_none() {
             self.tell_turn_settled(cx, &turn, finish.outcome);
         }
         if turn.sender == Sender::Fleetd {
@@ -113,7 +113,10 @@ impl Fleet {
         let turn = self.put_turn(cx, turn);
         self.tell_settled(cx, &turn, &envelope);
         self.forget_turn(&turn);
-        self.count_turn(cx, step.run, 0, 1, envelope.usage.as_ref());
+        if turn.command.is_none() {
+            self.count_turn(cx, step.run, 0, 1, envelope.usage.as_ref());
+        }
+        self.grace_begins(cx, step.run);
         if !self.retry_step(cx, &turn, outcome) {
             self.answer_send(cx, &step, &envelope);
         }
@@ -167,6 +170,7 @@ impl Fleet {
             truncated: finish.truncated,
             work: finish.work,
             retry_of: turn.retry_of,
+            amends: turn.amends.as_ref().map(|amends| amends.first),
             late: None,
         }
     }

@@ -39,6 +39,8 @@ pub struct Limits {
     pub max_runs: usize,
     /// Steps of one run at most.
     pub max_steps: usize,
+    /// Programs that commands of runs may start.
+    pub commands: Vec<String>,
     /// How long keys are known and shown replies are kept.
     pub key_ttl: Span,
     /// How long what happened while nobody looked may take to be reported after a restart, before a deadline that passed
@@ -63,6 +65,7 @@ impl Default for Limits {
             max_prompt_bytes: 1 << 20,
             max_runs: 1_000,
             max_steps: 20_000,
+            commands: Vec::new(),
             key_ttl: Span::days(7),
             evidence: Span::seconds(5),
             grace: Span::seconds(10),

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::bounds::RunBudget;
+use super::commands::COMMAND;
 use super::grants::Grants;
 use super::ids::{ProfileName, RecipeName, RoleName};
 use super::life::{ContextCap, Restarts};
@@ -104,7 +105,7 @@ pub struct Profile {
 impl Profile {
     /// Returns whether its workers live between turns. Those of which each turn is one process do not.
     pub fn has_session(&self) -> bool {
-        self.plan.as_ref().map_or(self.launcher != "exec", |plan| plan.has_session())
+        self.plan.as_ref().map_or(self.launcher != "exec" && self.launcher != COMMAND, |plan| plan.has_session())
     }
 
     /// Returns whether its workers have a screen.

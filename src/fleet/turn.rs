@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::amend::Amends;
 use super::caller::Sender;
+use super::commands::Command;
 use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
 use super::shape::Shape;
 use super::team::Address;
@@ -174,6 +175,9 @@ pub struct Turn {
     /// What it asks again, since the answer to another turn did not fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amends: Option<Box<Amends>>,
+    /// What is started for it, where it is a command of a run and no message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Arc<Command>>,
     /// The step of a run that sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRef>,
@@ -220,6 +224,7 @@ impl Turn {
             tried: Vec::new(),
             shape: None,
             amends: None,
+            command: None,
             step: None,
             generation,
             state: TurnState::Queued,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::commands::COMMAND;
 use super::ids::{RoleName, TurnId, WorkerName};
 use super::late::Late;
 use super::life::{Life, Renewal};
@@ -102,6 +103,11 @@ pub struct Worker {
 }
 
 impl Worker {
+    /// Returns whether it is a command of a run and lives for that alone.
+    pub fn is_command(&self) -> bool {
+        self.role.as_str() == COMMAND
+    }
+
     /// Returns whether it takes up one of its role's `max_busy` places.
     pub fn is_occupied(&self) -> bool {
         self.turn.is_some()

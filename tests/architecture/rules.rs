@@ -38,6 +38,7 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
         &["task::JoinSet", "JoinSet::new"],
         "sends that wait for the rubrics; the courier owns them and ends with them",
     ),
+    ("src/charter/explain", &["task::spawn_blocking"], "a replay for people runs Lua; it is awaited on the spot"),
     (
         "src/charter",
         &["thread::spawn", "thread::Builder"],

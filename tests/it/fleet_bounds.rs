@@ -98,6 +98,8 @@ fn a_budget_of_turns_is_judged_before_each_and_what_it_paid_for_goes_on() {
     stage.restart();
     stage.after(Span::minutes(1));
     assert_eq!(end(&stage, run).0, None, "turns are open");
+    let timers = stage.fleet.next_wake();
+    assert!(timers.is_none_or(|at| at > stage.now + Span::minutes(1)), "and nothing is timed: {timers:?}");
     stage.replies(TurnId(2));
     stage.replies(TurnId(3));
     assert_eq!(stage.answered(run).len(), 1);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fleetd::fleet::bounds::RunBudget;
 use fleetd::fleet::caller::Caller;
-use fleetd::fleet::ids::{RunId, TurnId};
+use fleetd::fleet::ids::RunId;
 use fleetd::fleet::input::{Answer, Asked, Call};
 use fleetd::fleet::run::{RunOutcome, StepRecipe, StepRequest};
 use fleetd::fleet::time::Span;
@@ -158,5 +158,4 @@ fn who_waits_for_a_run_hears_what_is_asked_below_it() {
     let Some(Ok(Answer::RunOpen(_, questions))) = stage.told(wait) else { panic!("the wait ends early") };
     stage.leader(Call::Answer { question: Asked::Question(questions[0].id), text: "left".into() }).expect("open");
     assert_eq!(stage.answered(below_it), [("ask_leader#1".to_string(), json!("left"))]);
-    let _ = TurnId(0);
 }

@@ -78,7 +78,7 @@ fn to_its_sender_the_chain_is_one_turn() {
     let Some(Ok(Answer::Settled(turn, Some(envelope)))) = stage.told(wait) else {
         panic!("the wait ends with the chain")
     };
-    assert_eq!((turn.id, envelope.data.clone()), (third.id, Some(json!(8))));
+    assert_eq!((turn.id, envelope.data.clone(), envelope.amends), (third.id, Some(json!(8)), Some(first)));
     let about: Vec<About> = stage.fleet.messages().map(|message| message.about.clone()).collect();
     assert_eq!(about, [About::Reply(third.id)], "one message");
     let late = stage.leader_waits(first);
@@ -160,4 +160,29 @@ fn a_worker_that_asks_while_it_mends_its_answer_is_heard_by_who_waits() {
     assert!(matches!(stage.told(wait), Some(Ok(Answer::Open(_, questions))) if questions.len() == 1));
     let asked = fleetd::fleet::input::Asked::Turn(first);
     stage.leader(Call::Answer { question: asked, text: "yes".into() }).expect("by the id that it knows");
+}
+
+#[test]
+fn where_the_session_is_gone_it_goes_where_it_was_sent_at_first() {
+    let mut stage = Stage::with(1);
+    let first = stage.sends(SendCall { shape: shape(2), ..send_to("s") }).expect("accepted");
+    stage.up("s-1");
+    stage.taken(first);
+    let wait = stage.leader_waits(first);
+    stage.leader(Call::Pause).expect("paused");
+    says(&mut stage, first, "six");
+    let second = again(&stage, first);
+    assert_eq!(second.to.to_string(), "s-1");
+    stage.gone("s-1");
+    assert_eq!(stage.row(second.id).to.to_string(), "s");
+    stage.restart();
+    stage.leader(Call::Unpause).expect("goes on");
+    assert!(stage.told(wait).is_none());
+    stage.after(Span::minutes(2));
+    let next =
+        stage.fleet.workers().find(|worker| worker.role.as_str() == "s").expect("another is started").name.clone();
+    stage.up(next.as_str());
+    assert_eq!(stage.handed(), [second.id]);
+    says(&mut stage, second.id, "6");
+    assert_eq!(stage.envelopes[&second.id].data, Some(json!(6)));
 }

@@ -29,7 +29,7 @@ fn house() -> House {
 fn an_answer_is_sent_back_with_what_is_wrong_and_comes_as_data() {
     let house = house();
     let daemon = house.start();
-    let send = json!({ "role": "w", "prompt": "look", "schema": "finding[]", "key": "k" });
+    let send = json!({ "role": "w", "prompt": "look", "schema": "finding[]", "corrections": 1.0, "key": "k" });
     let (status, reply) = daemon.post("/message", &send);
     assert_eq!((status, &reply["data"]), (200, &json!([{ "file": "a.rs", "line": 7 }])), "{reply}");
     let mut read: Vec<_> =
@@ -61,6 +61,7 @@ fn a_schema_that_cannot_be_used_is_refused_at_the_door() {
         (json!({ "type": "strin" }), json!(null), "it is no JSON Schema that can be used"),
         (json!("finding"), json!(11), "an answer is sent back 10 times at most, not 11"),
         (json!(null), json!(1), "'corrections' without 'schema'"),
+        (json!("finding"), json!(1.5), "wanted a whole number"),
     ] {
         let send = json!({ "role": "w", "prompt": "look", "schema": schema, "corrections": corrections });
         let (status, refused) = daemon.post("/v1/send", &send);

@@ -66,6 +66,7 @@ fleet.recipe("thirty", { input = { word = "string" }, deadline = "10m", budget =
     error("broken")
   end))
   add(run:recipe("inner", { n = 2 }).value)
+  add(run:command({ "cargo", "test" }, { stdin = "command" }).text)
   run:progress("ended")
   return log
 end)
@@ -94,7 +95,8 @@ fn wanted() -> Value {
         2,
         "did yes2",
         false,
-        ["did inner 1", "did inner 2"]
+        ["did inner 1", "did inner 2"],
+        "did command"
     ])
 }
 
@@ -148,8 +150,9 @@ impl House {
         .await
         .unwrap();
         let (launchers, orders) = self.workers.launchers();
+        let limits = Limits { commands: vec!["cargo".into()], ..Limits::default() };
         let ports = Ports { journal, launchers, policy: Arc::new(charter), clock };
-        let (handle, engine) = build(Fleet::restore(saved, Limits::default()), ports);
+        let (handle, engine) = build(Fleet::restore(saved, limits), ports);
         let mut all = JoinSet::new();
         all.spawn(engine);
         for task in [tasks.down, tasks.up, tasks.watchdog] {
@@ -237,5 +240,6 @@ fn whenever_the_daemon_dies_a_run_ends_alike_and_nothing_is_done_twice() {
             holds(&house.workers, Some(death), ended);
         }
     }
+    println!("{deaths} deaths at {commits} commits");
     assert!(deaths >= 50, "it must die nearly each time, else this shows nothing: {deaths} of {commits}");
 }

@@ -76,6 +76,7 @@ pub fn envelope(turn: u64, text: &str) -> Envelope {
         truncated: None,
         work: None,
         retry_of: None,
+        amends: None,
         late: None,
     }
 }

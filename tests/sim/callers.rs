@@ -14,7 +14,7 @@ use fleetd::fleet::seat::Sitter;
 use fleetd::fleet::shape::Shape;
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::{Span, Time};
-use fleetd::fleet::turn::{Priority, TurnState};
+use fleetd::fleet::turn::{Priority, Turn, TurnState};
 use fleetd::fleet::worker::Process;
 
 use super::journal::Journal;
@@ -82,7 +82,7 @@ impl Callers {
                 if !journal.turns.contains_key(&turn.id) || !journal.prompts.contains(&turn.prompt_of) {
                     return Err(format!("{} was accepted and is not stored", turn.id));
                 }
-                self.remember(&open, turn.id, send, now, ttl)?;
+                self.remember(&open, known_as(turn), send, now, ttl)?;
             }
             (Ok(Answer::Settled(turn, envelope)), _) => {
                 let stored = journal.envelopes.get(&turn.id);
@@ -109,7 +109,7 @@ impl Callers {
         Ok(())
     }
 
-    /// The same key and body within its time make the same turn.
+    /// The same key and body within its time make the same turn, under the id that its sender knows.
     fn remember(&mut self, open: &Open, turn: TurnId, send: &SendCall, now: Time, ttl: Span) -> Result<(), String> {
         let (Some(Keyed { key, body, .. }), Some(sender)) = (&send.key, open.caller.sender()) else { return Ok(()) };
         let slot = (sender, key.clone());
@@ -274,4 +274,9 @@ pub fn call_of(op: Op, fleet: &Fleet, journal: &Journal, now: Time) -> Option<(C
         }
         _ => return None,
     })
+}
+
+/// Returns the id under which its sender knows a turn.
+fn known_as(turn: &Turn) -> TurnId {
+    turn.amends.as_ref().map_or(turn.id, |amends| amends.first)
 }

@@ -21,6 +21,7 @@ pub fn limits() -> Limits {
         max_prompt_bytes: 200,
         max_runs: 3,
         max_steps: 40,
+        commands: vec!["cat".into()],
         key_ttl: Span::days(7),
         evidence: Span::seconds(5),
         grace: Span::seconds(10),

@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use fleetd::fleet::asked::{ASKED, OVER};
 use fleetd::fleet::bounds::RunBudget;
+use fleetd::fleet::commands::Command;
 use fleetd::fleet::ids::{RunId, StepPath};
 use fleetd::fleet::refusal::RefusalKind;
-use fleetd::fleet::run::{FinishedStep, RunEffect, RunEnd, RunInput, RunOutcome, StepRecipe, StepRequest, StepSend};
+use fleetd::fleet::run::{
+    FinishedStep, RunEffect, RunEnd, RunInput, RunOutcome, StepCommand, StepRecipe, StepRequest, StepSend,
+};
 use fleetd::fleet::shape::Shape;
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::Span;
@@ -174,7 +177,7 @@ impl Runs {
         }
         let n = code.stage;
         code.race = rng.percent(40);
-        match rng.below(12) {
+        match rng.below(13) {
             0..5 => {
                 for part in 0..1 + rng.below(3) {
                     let path = StepPath::from(format!("each#{n}[{part}].send#1"));
@@ -190,6 +193,11 @@ impl Runs {
             }
             8 => {
                 code.asked.insert(format!("ask_leader#{n}").into(), StepRequest::Ask("shall I?".into()));
+            }
+            12 => {
+                let command = Command { argv: vec!["cat".to_string()], cwd: None, timeout: Span::seconds(40) };
+                let wanted = StepCommand { command, stdin: "x".into() };
+                code.asked.insert(format!("command#{n}").into(), StepRequest::Command(wanted));
             }
             10 | 11 => {
                 let wanted = StepRecipe {
@@ -260,6 +268,7 @@ fn verb_of(request: &StepRequest) -> &'static str {
     match request {
         StepRequest::Send(_) => "send",
         StepRequest::Recipe(_) => "recipe",
+        StepRequest::Command(_) => "command",
         StepRequest::Sleep(_) => "sleep",
         StepRequest::Now => "now",
         StepRequest::Value(_) => "random",

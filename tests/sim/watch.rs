@@ -8,7 +8,7 @@ use fleetd::fleet::ids::{MessageId, RoleName, TurnId, WorkerName};
 use fleetd::fleet::input::{Answer, Call, Effect, Input, Step, WorkEffect};
 use fleetd::fleet::mail::{About, Question};
 use fleetd::fleet::record::Record;
-use fleetd::fleet::run::RunEffect;
+use fleetd::fleet::run::{RunEffect, RunOutcome};
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::Time;
 use fleetd::fleet::turn::{Outcome, Priority, Turn, TurnState};
@@ -293,6 +293,10 @@ fn caps(step: &Step, fleet: &Fleet) -> Checked {
         if fleet.paused().is_some() {
             return broken("nothing is handed out in a pause", format!("{} to {}", turn.id, worker.name));
         }
+        // A command of a run is in no role.
+        if worker.is_command() {
+            continue;
+        }
         let role = fleet.team().and_then(|team| team.roles.get(&worker.role));
         let busy = fleet.workers().filter(|other| other.role == worker.role && other.is_occupied()).count();
         if role.is_none_or(|role| busy > role.max_busy as usize) {
@@ -322,7 +326,12 @@ fn due(fleet: &Fleet, journal: &Journal, limits: &Limits, now: Time, came_back: 
         }
     }
     // One that reached its deadline comes to its own end, for which it has a while.
-    let end = |run: &fleetd::fleet::run::Run| run.closing.as_ref().map(|closing| closing.until).or(run.deadline);
+    let end = |run: &fleetd::fleet::run::Run| match &run.closing {
+        // It waits for the turns that its budget has paid for.
+        Some(closing) if closing.outcome == RunOutcome::Budget => None,
+        Some(closing) => Some(closing.until),
+        None => run.deadline,
+    };
     if let Some(run) = fleet.runs().find(|run| run.outcome.is_none() && later(end(run))) {
         return broken("deadlines are kept", format!("{} goes on", run.id));
     }

@@ -17,6 +17,14 @@ pub(in crate::charter) const TESTS: &[Described] = &[
         example: "",
     },
     Described {
+        name: "command",
+        params: &[("fn", "fun(argv: string[]): any")],
+        returns: "",
+        about: "Scripts the commands of runs: what the function returns is what the program printed; `t.fail(why)` is another status than 0.",
+        spec: None,
+        example: r#"t.command(function(argv) return argv[1] == "git" and "main\n" or t.fail("exit 1") end)"#,
+    },
+    Described {
         name: "run",
         params: &[("recipe", "string"), ("job", "any")],
         returns: "fleet.TestRun",

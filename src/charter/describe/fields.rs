@@ -176,6 +176,13 @@ pub(in crate::charter) const BUDGET: &[Field] = &[
     field("cost", "number?", "US dollars, where agents tell them."),
 ];
 
+/// Fields of the spec of `run:command`.
+pub(in crate::charter) const COMMAND: &[Field] = &[
+    field("cwd", "string?", "Where it runs; the daemon's own directory if absent."),
+    field("stdin", "string?", "What it reads; nothing if absent."),
+    field("timeout", "string|number|nil", "How long it may take; `\"10m\"` if absent, 60 minutes at most."),
+];
+
 /// Fields of the spec of `run:recipe`.
 pub(in crate::charter) const SUB: &[Field] = &[
     field(
@@ -276,6 +283,11 @@ pub(in crate::charter) const ENVELOPE: &[Field] = &[
     field("turn", "string?", "The turn's id; absent when none was begun."),
     field("from", "table", "Who answered: `worker`, `role`, `profile`, `launcher`."),
     field("stderr", "string?", "The end of what the process wrote to stderr."),
+    field(
+        "exit",
+        "table?",
+        "How the process ended, for a worker that is one process a turn: its `code`, or the `signal` that ended it.",
+    ),
     field(
         "work",
         "table?",

@@ -1,5 +1,5 @@
 //! One run on the stage, with the runs below it: what is due happens in the order of its virtual time, until its recipe has
-//! ended. It keeps to the bounds of a run as the fleet does, but plays no tokens and no money.
+//! ended. What its bounds do to a run is in `bounds`.
 //! What a scripted worker does in its turn is in `turns`.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -12,18 +12,15 @@ use super::{Played, Stage, ending};
 use crate::charter::error::CharterError;
 use crate::charter::runs::Runs;
 use crate::charter::testing::in_time;
-use crate::fleet::bounds::{Closing, ended, not_begun};
+use crate::fleet::bounds::{Closing, ended};
 use crate::fleet::children::{came_to, check_depth};
 use crate::fleet::ids::{RunId, StepPath, TurnId};
 use crate::fleet::refusal::Refusal;
-use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, Step, StepRecipe, StepRequest};
-use crate::fleet::time::{Span, Time};
+use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, Step, StepCommand, StepRecipe, StepRequest};
+use crate::fleet::time::Time;
 
 /// How many steps a run on the stage may take: virtual time has no end of its own.
 const MOST_STEPS: usize = 20_000;
-
-/// How long a run has to come to its end once it reached a bound.
-const GRACE: Span = Span(10_000);
 
 /// A run that is being played, with the runs below it.
 pub(super) struct Play<'s, 'w> {
@@ -32,7 +29,7 @@ pub(super) struct Play<'s, 'w> {
     runs: Runs,
     inputs: VecDeque<RunInput>,
     /// What will happen, and when; the number keeps the order of equals.
-    due: BTreeMap<(Time, u64), Due>,
+    pub(super) due: BTreeMap<(Time, u64), Due>,
     order: u64,
     pub(super) playing: BTreeMap<RunId, Playing>,
     over: Vec<Played>,
@@ -42,13 +39,13 @@ pub(super) struct Play<'s, 'w> {
 
 /// One run that has not ended.
 pub(super) struct Playing {
-    played: Played,
+    pub(super) played: Played,
     /// The step that began it, unless the test did.
     parent: Option<Arc<Step>>,
     /// How many turns it and the runs below it sent.
     pub(super) sent: u64,
     /// How it will end, once it reached a bound.
-    closing: Option<Closing>,
+    pub(super) closing: Option<Closing>,
 }
 
 /// One thing that will happen.
@@ -145,7 +142,7 @@ impl<'s, 'w> Play<'s, 'w> {
     }
 
     /// A run has ended, by its code or by force; returns how, if it is the one that the test began.
-    fn run_ended(&mut self, id: RunId, end: RunEnd, by_its_code: bool) -> Option<RunEnd> {
+    pub(super) fn run_ended(&mut self, id: RunId, end: RunEnd, by_its_code: bool) -> Option<RunEnd> {
         let mut playing = self.playing.remove(&id)?;
         self.runs.drop(id);
         let below: Vec<RunId> =
@@ -170,7 +167,7 @@ impl<'s, 'w> Play<'s, 'w> {
     }
 
     /// Returns a run and those above it.
-    fn up_from(&self, run: RunId) -> Vec<RunId> {
+    pub(super) fn up_from(&self, run: RunId) -> Vec<RunId> {
         let mut up = vec![run];
         while let Some(step) = up.last().and_then(|run| self.playing.get(run)?.parent.as_ref()) {
             up.push(step.run);
@@ -205,6 +202,10 @@ impl<'s, 'w> Play<'s, 'w> {
         let (at, value) = match request {
             StepRequest::Send(send) => return self.send(step, send),
             StepRequest::Recipe(wanted) => return Ok(self.child(step, wanted)),
+            StepRequest::Command(wanted) => match self.closed(step.run) {
+                Some(value) => (now, value),
+                None => (now + REPLY, self.command(&step, &wanted)?),
+            },
             StepRequest::Sleep(_) | StepRequest::Ask(_) if over => (now, Value::Null),
             StepRequest::Sleep(span) => (now + span, Value::Null),
             StepRequest::Now => (now, json!(now.0 as f64 / 1000.0)),
@@ -229,6 +230,24 @@ impl<'s, 'w> Play<'s, 'w> {
         Ok(Ok(()))
     }
 
+    /// A command ends as the test says.
+    fn command(&mut self, step: &Step, wanted: &StepCommand) -> Result<Value, CharterError> {
+        let Some(function) = self.stage.commands.clone() else {
+            let why = "the run starts a command; script it with t.command(function(argv) … end)";
+            return Err(self.stage.at(step, why.to_owned()));
+        };
+        let (word, text) = self.stage.call(&function, wanted.command.argv.clone())?;
+        let ok = word == "replied";
+        if word == "wrong" {
+            return Err(self.stage.at(step, text));
+        }
+        let mut value = json!({"ok": ok, "outcome": word, "text": if ok { &text } else { "" }, "from": {}, "exit": {"code": i32::from(!ok)}});
+        if !ok {
+            (value["error"], value["why"]) = (json!(word), json!(text));
+        }
+        Ok(value)
+    }
+
     fn child(&mut self, step: Step, wanted: StepRecipe) -> Result<(), Refusal> {
         let now = self.stage.now;
         if let Some(value) = self.closed(step.run) {
@@ -249,96 +268,6 @@ impl<'s, 'w> Play<'s, 'w> {
         };
         self.begin_run(run, (*wanted.job).clone(), Some(Arc::new(step)));
         Ok(())
-    }
-
-    // === bounds ===
-
-    fn is_over(&self, run: RunId) -> bool {
-        let closing = self.playing.get(&run).and_then(|playing| playing.closing.as_ref());
-        closing.is_some_and(|closing| closing.outcome == RunOutcome::TimedOut)
-    }
-
-    /// Returns what a step is answered that would begin something where nothing is begun any more.
-    pub(super) fn closed(&mut self, run: RunId) -> Option<Value> {
-        for id in self.up_from(run) {
-            let playing = self.playing.get(&id)?;
-            let used_up = playing.played.run.budget.and_then(|budget| budget.used_up(playing.sent, None));
-            if let (None, Some(why)) = (&playing.closing, used_up) {
-                self.close(id, RunOutcome::Budget, why);
-            }
-            if let Some(closing) = self.playing.get(&id).and_then(|playing| playing.closing.as_ref()) {
-                let why = if id == run { closing.why.clone() } else { format!("{} of {id}", closing.why) };
-                return Some(not_begun(self.stage.now, closing.outcome.word(), &why));
-            }
-        }
-        None
-    }
-
-    /// Counts a turn for a run and those above it.
-    pub(super) fn count_turn(&mut self, run: RunId) {
-        for id in self.up_from(run) {
-            if let Some(playing) = self.playing.get_mut(&id) {
-                playing.sent += 1;
-            }
-        }
-    }
-
-    fn close(&mut self, run: RunId, outcome: RunOutcome, why: String) {
-        let until = self.stage.now + GRACE;
-        self.stage.say(format!("{run} reached its bound: {why}"));
-        if let Some(playing) = self.playing.get_mut(&run) {
-            playing.closing = Some(Closing { outcome, why, until });
-            self.add(until, Due::Force(run));
-        }
-    }
-
-    /// What is open in a run ends with its deadline, and its code goes on with that.
-    fn deadline(&mut self, run: RunId) -> Result<(), CharterError> {
-        let Some(playing) = self.playing.get(&run) else { return Ok(()) };
-        let span = playing.played.run.deadline.unwrap_or_default().since(playing.played.run.started);
-        self.close(run, RunOutcome::TimedOut, format!("not ended within {span}"));
-        let of_run = |due: &Due| matches!(due, Due::Answer(step, _) if step.run == run);
-        let keys: Vec<(Time, u64)> = self.due.iter().filter(|(_, due)| of_run(due)).map(|(key, _)| *key).collect();
-        for key in keys {
-            let Some(Due::Answer(step, value)) = self.due.remove(&key) else { continue };
-            let value = match step.verb.as_str() {
-                "send" => too_late(value, self.stage.now),
-                "sleep" | "ask_leader" => Value::Null,
-                _ => value,
-            };
-            self.finish((*step).clone(), value);
-        }
-        let open: Vec<TurnId> =
-            self.turns.iter().filter(|(_, turn)| turn.step().run == run).map(|(turn, _)| *turn).collect();
-        for turn in open {
-            self.times_out(turn, TOO_LATE)?;
-        }
-        Ok(())
-    }
-
-    /// The grace of a run is over. While turns that its budget has paid for are open, it goes on.
-    fn forced(&mut self, run: RunId) -> Option<RunEnd> {
-        let playing = self.playing.get(&run)?;
-        let closing = playing.closing.clone()?;
-        let ours = |of: RunId| self.up_from(of).contains(&run);
-        let busy = self.turns.values().any(|turn| ours(turn.step().run))
-            || self
-                .due
-                .values()
-                .any(|due| matches!(due, Due::Answer(step, _) if step.verb == "send" && ours(step.run)));
-        if closing.outcome == RunOutcome::Budget && busy {
-            self.add(self.stage.now + GRACE, Due::Force(run));
-            return None;
-        }
-        let missing: Vec<Value> = (self.due.values())
-            .filter_map(|due| match due {
-                Due::Answer(step, _) if step.run == run => Some(json!({"step": step.path, "what": step.what})),
-                _ => None,
-            })
-            .collect();
-        let value = json!({"finished_steps": playing.played.journal.len(), "missing": missing});
-        let why = Some("it did not come to its own end".to_owned());
-        self.run_ended(run, RunEnd { outcome: closing.outcome, why, value }, false)
     }
 
     /// Asks whoever the test lets answer for the owner of the run.
@@ -407,18 +336,6 @@ impl<'s, 'w> Play<'s, 'w> {
             Due::Deadline(run) | Due::Force(run) => playing.contains_key(run),
         });
     }
-}
-
-const TOO_LATE: &str = "the deadline of its run passed";
-
-/// Returns an envelope that would have come after the deadline of its run as the one that comes with it.
-fn too_late(mut envelope: Value, now: Time) -> Value {
-    for (name, value) in [("ok", json!(false)), ("outcome", json!("timed_out")), ("error", json!("timed_out"))] {
-        envelope[name] = value;
-    }
-    (envelope["why"], envelope["text"]) = (json!(TOO_LATE), json!(""));
-    envelope["times"]["settled"] = json!(now);
-    envelope
 }
 
 fn xorshift(state: &mut u64) -> u64 {

@@ -359,6 +359,7 @@ impl Play<'_, '_> {
             truncated: None,
             work: None,
             retry_of: None,
+            amends: None,
             late: None,
         }
     }

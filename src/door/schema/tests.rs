@@ -155,7 +155,7 @@ fn envelope() -> Value {
         "data": [1, null], "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "cost": 0.5},
         "times": {"accepted": 1, "handed": 2, "started": 3, "settled": 4}, "proof": "exit_status",
         "exit": {"signal": 9}, "stderr": "oh", "generation": 3, "truncated": {"path": "stdout", "bytes": 9},
-        "work": {"branch": "fleet/w-1-5", "base": "c0ffee", "commits": 2, "files_changed": 3, "dirty": true}, "retry_of": "t9",
+        "work": {"branch": "fleet/w-1-5", "base": "c0ffee", "commits": 2, "files_changed": 3, "dirty": true}, "retry_of": "t9", "amends": "t8",
         "late": "timed_out: its deadline passed"
     })
 }
@@ -164,8 +164,8 @@ fn turn() -> Value {
     json!({
         "id": "t17", "sender": "run r3", "to": {"worker": "w-1"}, "because": "there is only one", "kind": "bulk",
         "priority": "now", "prompt_bytes": 5, "prompt_of": "t9", "key": "k", "accepted": 1, "deadline": 9, "timeout": 8,
-        "retry_of": "t9", "tried": ["w-2"], "shape": {"schema": {"type": "integer"}, "corrections": 2},
-        "amends": {"first": "t9", "of": "t9", "complaint": "it is empty", "times": 1, "session": 0}, "step": {"run": "r3", "path": "send#1"}, "generation": 3, "state": "asking",
+        "retry_of": "t9", "tried": ["w-2"], "command": {"argv": ["cargo"], "cwd": "/x", "timeout": "600000ms"}, "shape": {"schema": {"type": "integer"}, "corrections": 2},
+        "amends": {"first": "t9", "of": "t9", "complaint": "it is empty", "times": 1, "session": 0, "sent_to": {"role": "w"}}, "step": {"run": "r3", "path": "send#1"}, "generation": 3, "state": "asking",
         "receipt": [{"at": 1, "state": "queued"}, {"at": 2, "state": "handed", "note": "to w-1"}], "worker": "w-1",
         "questions": ["q5"], "outcome": "failed", "why": "exit status 1", "message": "m4",
         "waits": "asks a question", "ahead": 2, "age_ms": 7

@@ -250,6 +250,7 @@ pub fn loud(request: &StepRequest) -> Value {
             json!({"turn": "t1", "ok": true, "outcome": "replied", "from": {}, "text": send.prompt.to_uppercase()})
         }
         StepRequest::Recipe(wanted) => json!({"ok": true, "outcome": "done", "value": *wanted.job}),
+        StepRequest::Command(wanted) => json!({"ok": true, "text": wanted.command.argv.join(" ")}),
         StepRequest::Now => json!(1_700_000_000_000_u64),
         StepRequest::Value(value) => value.clone(),
         StepRequest::Note { value, .. } => value.clone().unwrap_or(Value::Null),
