@@ -40,6 +40,7 @@ mod mcp_hostile;
 mod pane_exec;
 mod pane_terminal;
 mod panes;
+mod reloads;
 mod rules;
 mod secrets;
 mod security;
