@@ -314,7 +314,7 @@ function verbs.launcher(name, spec, fn)
   want_function("launcher", fn)
   declare("launcher", name, spec, fn)
 end
-function verbs.shape() fail("fleet.shape is not in this version") end
+function verbs.shape(name, schema) declare("shape", name, schema) end
 
 fleet = setmetatable(verbs, table.freeze({
   __index = function(_, key) fail(unknown("no", key, verbs)) end,
@@ -354,6 +354,11 @@ function steps.send(self, spec)
   return wait({ verb = "send", spec = spec, on_ask = on_ask })
 end
 
+function steps.recipe(self, name, job, spec)
+  check_self(self, "recipe")
+  return wait({ verb = "recipe", name = name, job = job, spec = spec })
+end
+
 function steps.sleep(self, span)
   check_self(self, "sleep")
   wait({ verb = "sleep", span = span })
@@ -385,16 +390,34 @@ end
 
 function steps.ask_leader(self, text)
   check_self(self, "ask_leader")
-  return wait({ verb = "ask_leader", text = text })
+  local answer = wait({ verb = "ask_leader", text = text })
+  if answer == null then return nil end
+  return answer
+end
+
+local function parts(verb, list, fn, spec)
+  if raw_type(list) ~= "table" then fail("run:" .. verb .. ": expected a list, got " .. raw_type(list)) end
+  if raw_type(fn) ~= "function" then fail("run:" .. verb .. ": expected a function, got " .. raw_type(fn)) end
+  return wait({ verb = verb, list = list, fn = fn, spec = spec })
 end
 
 function steps.each(self, list, fn)
   check_self(self, "each")
-  if raw_type(list) ~= "table" then fail("run:each: expected a list, got " .. raw_type(list)) end
-  if raw_type(fn) ~= "function" then fail("run:each: expected a function, got " .. raw_type(fn)) end
-  local results = wait({ verb = "each", list = list, fn = fn })
+  local results = parts("each", list, fn)
   items_of[results] = list
   return results
+end
+
+local function is_good(reply)
+  return reply ~= nil and reply ~= null and not (raw_type(reply) == "table" and reply.ok == false)
+end
+
+local function lack(part, item, reply)
+  local lost = { part = part, item = item, error = "nothing", why = "the part gave no reply" }
+  if raw_type(reply) == "table" then
+    lost.error, lost.why, lost.turn = reply.error or reply.outcome, reply.why, reply.turn
+  end
+  return lost
 end
 
 function steps.split(self, replies)
@@ -403,18 +426,44 @@ function steps.split(self, replies)
   local found, missing, items = {}, {}, items_of[replies]
   for part = 1, #replies do
     local reply = replies[part]
-    local given = reply ~= nil and reply ~= null
-    if given and not (raw_type(reply) == "table" and reply.ok == false) then
-      table.insert(found, reply)
-    else
-      local lost = { part = part, item = items and items[part], error = "nothing", why = "the part gave no reply" }
-      if raw_type(reply) == "table" then
-        lost.error, lost.why, lost.turn = reply.error or reply.outcome, reply.why, reply.turn
-      end
-      table.insert(missing, lost)
-    end
+    table.insert(is_good(reply) and found or missing, is_good(reply) and reply or lack(part, items and items[part], reply))
   end
   return found, missing
+end
+
+-- What came to nothing in a race or a vote; `given_up` says why a part was ended early.
+local function lacking(list, got, given_up)
+  local missing = {}
+  for part = 1, #list do
+    if got.came[part] then
+      if not is_good(got.results[part]) then table.insert(missing, lack(part, list[part], got.results[part])) end
+    elseif given_up then
+      table.insert(missing, { part = part, item = list[part], error = "cancelled", why = given_up })
+    end
+  end
+  return missing
+end
+
+function steps.race(self, list, fn)
+  check_self(self, "race")
+  local got = parts("race", list, fn)
+  return got.value, got.place, lacking(list, got)
+end
+
+function steps.vote(self, list, fn, spec)
+  check_self(self, "vote")
+  local got = parts("vote", list, fn, spec)
+  local voted = {
+    decided = got.decided, votes = got.votes, quorum = got.quorum, of = got.of, tally = got.tally,
+    missing = lacking(list, got, got.decided and "the vote was decided" or "no value could win any more"),
+  }
+  if got.decided then
+    voted.value = got.tally[1].value
+  else
+    voted.why = "no value has " .. got.quorum .. " of " .. got.of .. " votes; the most is " .. got.votes
+    if #voted.missing > 0 then voted.why = voted.why .. ", and " .. #voted.missing .. " did not vote" end
+  end
+  return voted
 end
 
 -- Worker texts are data: each line gets a bar in front, which no text can get rid of, and the frame says so.
@@ -462,8 +511,7 @@ function steps.fail(self, why, value)
 end
 
 local later = {
-  race = "it is not in this version", vote = "it is not in this version", command = "it is not in this version",
-  recipe = "it is not in this version",
+  command = "it is not in this version",
 }
 
 Run.__index = function(_, key)
@@ -476,7 +524,7 @@ table.freeze(Ending)
 table.freeze(steps)
 
 local function main(fn, job, id, recipe)
-  local run = table.freeze(setmetatable({ id = id, recipe = recipe }, Run))
+  local run = table.freeze(setmetatable({ id = id, name = recipe }, Run))
   local value = fn(job, run)
   if raw_type(value) == "table" and getmetatable(value) == Ending then return value.outcome, value.value, value.why end
   return "done", value
@@ -597,7 +645,10 @@ local function scripted(fn, task)
   local answer = fn(freeze(task))
   if raw_type(answer) == "table" and getmetatable(answer) == Outcome then return answer.outcome, answer.why end
   if raw_type(answer) == "string" or raw_type(answer) == "number" then return "replied", to_text(answer) end
-  return "wrong", "a scripted answer must be a text, t.fail(why), t.timeout() or t.lost(); it was " .. native.show(answer)
+  -- A table is the JSON that an agent would write.
+  local text = raw_type(answer) == "table" and native.json(answer)
+  if text then return "replied", text end
+  return "wrong", "a scripted answer must be a text, a table, t.fail(why), t.timeout() or t.lost(); it was " .. native.show(answer)
 end
 
 return {

@@ -10,6 +10,7 @@ mod describe;
 mod difference;
 mod editor;
 mod error;
+mod explain;
 mod handlers;
 mod json;
 mod launchers;
@@ -27,6 +28,7 @@ mod replayed;
 mod rubric;
 mod runs;
 mod schema;
+mod shapes;
 mod shipped;
 mod sources;
 mod spec;
@@ -45,13 +47,14 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use crate::engine::ports::{Boxed, CharterStatus, Clock, Files, Journal, Policy};
+use crate::engine::ports::{Boxed, CharterStatus, Clock, Files, Journal, JournalError, Policy};
+use crate::engine::requests::Replayed;
 use crate::fleet::acts::Action;
 use crate::fleet::difference::Difference;
 use crate::fleet::events::FleetEvent;
 use crate::fleet::ids::{RecipeName, RunId};
 use crate::fleet::refusal::{Refusal, RefusalKind};
-use crate::fleet::run::{RunEffect, RunInput};
+use crate::fleet::run::{Run, RunEffect, RunInput};
 use crate::fleet::team::{Generation, Routed, Task, Team, TeamLoad};
 use courier::Order;
 pub use difference::of_dirs;
@@ -200,6 +203,11 @@ impl Policy for Charter {
         }
     }
 
+    fn replay(&self, run: Run, current: bool) -> Boxed<Result<Replayed, Refusal>> {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move { inner.replay(run, current).await })
+    }
+
     fn run(&self, order: RunEffect) {
         self.inner.order(Order::Run(order));
     }
@@ -283,6 +291,38 @@ impl Inner {
 
     fn up(&self, message: Upward) {
         let _ = self.upward.send(message);
+    }
+
+    /// Goes through the journal of a run without doing anything.
+    async fn replay(&self, run: Run, current: bool) -> Result<Replayed, Refusal> {
+        let unreadable = |error: JournalError| {
+            Refusal::new(RefusalKind::Unavailable, format!("the journal of {} cannot be read: {error}", run.id))
+        };
+        let (sources, generation) = match current {
+            true => match self.current() {
+                Some(current) => (Arc::clone(&current.sources), current.team.generation.clone()),
+                None => return Err(Refusal::new(RefusalKind::Unavailable, "there is no charter in force")),
+            },
+            false => {
+                let kept = self.journal.sources(run.generation.hash.clone()).await.map_err(unreadable)?;
+                let Some(kept) = kept else {
+                    let message = format!("the charter that {} began with is not kept any more", run.id);
+                    return Err(Refusal::new(RefusalKind::Unknown, message).hint("replay it with the one in force"));
+                };
+                let sources = Sources::from_text(&kept).map_err(|why| Refusal::new(RefusalKind::Internal, why))?;
+                (Arc::new(sources), run.generation.clone())
+            }
+        };
+        let job = self.journal.job(run.id).await.map_err(unreadable)?;
+        let Some(job) = job else {
+            return Err(Refusal::new(RefusalKind::Unknown, format!("the job of {} is not in the journal", run.id)));
+        };
+        let finished = self.journal.finished_steps(run.id).await.map_err(unreadable)?;
+        let steps = self.journal.steps(run.id).await.map_err(unreadable)?;
+        let kept = explain::Kept { run, job, finished, steps };
+        let replayed = reload::blocking(move || explain::replay(sources, generation, kept)).await;
+        let replayed = replayed.ok_or_else(|| Refusal::new(RefusalKind::Internal, "the replay broke"))?;
+        replayed.map_err(|errors| Refusal::new(RefusalKind::Conflict, format!("its charter does not load: {errors}")))
     }
 
     async fn route(&self, task: Task, team: TeamLoad) -> Result<Routed, Refusal> {

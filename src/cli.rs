@@ -83,7 +83,7 @@ enum Command {
     /// Inspect a directory with a fleet of its own, and print what it found; needs no model and no network
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(demo::Demo),
-    /// Write a first configuration and charter into a directory
+    /// Write a first configuration and charter into a project, and what a session needs to lead there
     #[command(after_help = init::EXAMPLES)]
     Init(init::InitArgs),
     /// Look whether all is there that a fleet needs here, each finding with its fix; changes nothing, shows no key

@@ -53,6 +53,8 @@ pub struct Config {
     pub executables: Vec<String>,
     /// How long removed worktrees lie in the trash before they are deleted. Default: 14 days.
     pub trash_ttl: Span,
+    /// Whether programs may be started that listen where other machines reach them without any proof.
+    pub allow_exposed: bool,
     /// Programs that `run:command` may start. Default: none.
     pub commands: Vec<String>,
     /// What becomes of the sessions that the last daemon left. Default: `adopt`.
@@ -320,6 +322,7 @@ pub fn resolve(
         endpoints: check::endpoints(source, &raw)?,
         executables: check::programs(source, "launch.executables", &raw.launch.executables)?,
         trash_ttl: check::trash_ttl(source, &raw.launch)?,
+        allow_exposed: raw.launch.allow_exposed.unwrap_or(false),
         commands: check::programs(source, "commands.allow", &raw.commands.allow)?,
         on_restart: check::on_restart(source, &raw)?,
         limits: check::limits(source, &raw.limits)?,
@@ -331,13 +334,38 @@ pub fn resolve(
     .and_then(|config| check::no_broker(source, &raw).map(|()| config))
 }
 
+/// How a daemon is reached by those who know its file alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Whether it wants a token.
+    pub by_token: bool,
+}
+
+/// Returns how a daemon with this file would be reached, whatever else it would need to start.
+pub fn reached(file: &Path, text: &str) -> Result<Reached, ConfigError> {
+    let source = Source { file, text };
+    let raw = raw::read(source)?;
+    let by_token = raw.auth.as_ref().is_some_and(|auth| auth.get_ref() == "token");
+    Ok(Reached { listen: written_listen(source, &raw, check::address)?, by_token })
+}
+
 fn listen(args: &Args, source: Source<'_>, raw: &Raw, auth: &Auth) -> Result<SocketAddr, ConfigError> {
-    if let Some(told) = &args.listen {
-        return check::listen(told, auth)
-            .map_err(|(message, hint)| ConfigError::outside(format!("--listen {told}: {message}"), hint));
+    match &args.listen {
+        Some(told) => check::listen(told, auth)
+            .map_err(|(message, hint)| ConfigError::outside(format!("--listen {told}: {message}"), hint)),
+        None => written_listen(source, raw, |text| check::listen(text, auth)),
     }
+}
+
+fn written_listen(
+    source: Source<'_>,
+    raw: &Raw,
+    check: impl Fn(&str) -> Result<SocketAddr, (String, String)>,
+) -> Result<SocketAddr, ConfigError> {
     let Some(written) = &raw.listen else { return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT)) };
-    check::listen(written.get_ref(), auth)
+    check(written.get_ref())
         .map_err(|(message, hint)| source.refuse(&written.span(), format!("listen: {message}")).hint(hint))
 }
 

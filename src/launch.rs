@@ -2,9 +2,10 @@
 //!
 //! Here live the parent program of every worker (`pane_exec`), the directory through which it and the daemon speak
 //! (`turn_dir`), and the launchers: `exec` for one process a turn, `typed` for sessions in panes, `lines` for sessions
-//! without a screen. No rule about turns may come in here: this room reports what happened, the fleet decides what it
+//! without a screen, `api` for sessions that are called over HTTP. No rule about turns may come in here: this room reports what happened, the fleet decides what it
 //! means.
 
+pub mod api;
 mod ended;
 mod ending;
 pub mod env;
@@ -20,6 +21,7 @@ pub mod plan;
 pub mod policy;
 mod read;
 mod session;
+mod task;
 pub mod trees;
 pub mod turn_dir;
 pub mod typed;
@@ -47,6 +49,8 @@ pub struct All {
     pub typed: typed::Typed,
     /// For workers with a session that reads and writes lines.
     pub lines: lines::Lines,
+    /// For workers with a session that is called over HTTP.
+    pub api: api::Api,
     /// The worktrees of those.
     pub trees: trees::Trees,
 }
@@ -54,11 +58,17 @@ pub struct All {
 impl All {
     fn of(&self, worker: &Worker) -> &dyn Launchers {
         let drive = worker.profile.plan.as_ref().map(|plan| plan.drive);
-        match worker.profile.has_session() {
-            false => &self.exec,
-            true if drive == Some(Drive::Lines) => &self.lines,
-            true => &self.typed,
+        match drive {
+            _ if !worker.profile.has_session() => &self.exec,
+            Some(Drive::Lines) => &self.lines,
+            Some(Drive::Api) => &self.api,
+            _ => &self.typed,
         }
+    }
+
+    /// Those of sessions.
+    fn of_sessions(&self) -> [&dyn Launchers; 3] {
+        [&self.typed, &self.lines, &self.api]
     }
 }
 
@@ -73,13 +83,9 @@ impl Launchers for All {
             | WorkEffect::Stop(worker) => self.of(worker).carry_out(order),
             WorkEffect::Nudge(..) | WorkEffect::Memory => self.typed.carry_out(order),
             // What a process was given, it has.
-            WorkEffect::Pause(_) => {
-                self.typed.carry_out(order.clone());
-                self.lines.carry_out(order);
-            }
+            WorkEffect::Pause(_) => self.of_sessions().into_iter().for_each(|one| one.carry_out(order.clone())),
             WorkEffect::Forget(_) => {
-                self.typed.carry_out(order.clone());
-                self.lines.carry_out(order.clone());
+                self.of_sessions().into_iter().for_each(|one| one.carry_out(order.clone()));
                 self.exec.carry_out(order);
             }
         }
@@ -95,8 +101,7 @@ impl Launchers for All {
 
     fn listed(&self, worker: &WorkerName, source: Source) {
         // Whoever does not keep it has nothing to do with it.
-        self.typed.listed(worker, source);
-        self.lines.listed(worker, source);
+        self.of_sessions().into_iter().for_each(|one| one.listed(worker, source));
     }
 
     fn worktrees(&self) -> Boxed<Result<Worktrees, Refusal>> {

@@ -39,17 +39,22 @@
 ---@field url string The marker of fleetd's address, such as `http://127.0.0.1:7717`.
 ---@field fleetd string The marker of the path of fleetd's program.
 ---@field identity string The marker of a text that tells the agent who it is and what it is at.
----@field text string The marker of a turn's text, for `lines`.
+---@field text string The marker of a turn's text, for `lines` and `api`.
+---@field turn string The marker of a turn's id, for `api` and the signs of its record and its events.
+---@field port string The marker of a free port on loopback at which a program that is called shall listen.
+---@field password string The marker of a secret of the session, which may stand in `env` only; for `api`.
+---@field conversation string The marker of the name that `api.open` was answered with.
 
 ---@class fleet.Plan
----@field drive string How it gets its texts. `"turn"`: a process for each turn, the prompt on stdin, the reply on stdout. `"typed"`: a program in a pane, which is typed to. `"lines"`: a program that reads and writes lines of JSON.
+---@field drive string How it gets its texts. `"turn"`: a process for each turn, the prompt on stdin, the reply on stdout. `"typed"`: a program in a pane, which is typed to. `"lines"`: a program that reads and writes lines of JSON. `"api"`: a program in a pane, which is called over HTTP.
 ---@field argv string[] Program and arguments, started without a shell. No secret may stand here.
 ---@field env? table<string, string> Variables beside the allow-list; the profile's `env` goes over them.
 ---@field files? table<string, any> Files written into its private folder before it starts, by their path in it: a text, or a table that becomes JSON.
 ---@field bring? fleet.Bring[] What of its directory it shall find in its private folder.
 ---@field typing? fleet.Typing How its screen is read; for `"typed"`.
 ---@field lines? fleet.Lines What is written to it; for `"lines"`.
----@field signs? fleet.Sign[] What its reports mean, the first that fits: hooks (`POST /hook`, `fleetd hook`) of a typed program, the lines of one that writes lines.
+---@field api? fleet.Api What it is asked; for `"api"`.
+---@field signs? fleet.Sign[] What its reports mean, the first that fits: hooks (`POST /hook`, `fleetd hook`) of a typed program, the lines of one that writes lines, the events of one that is called (`event`: its name, `data`: its JSON).
 ---@field lists_tools? boolean True if it is ready only once it has listed the fleet's tools.
 ---@field transcript? fleet.Transcript Where it writes down what it does.
 ---@field guard? fleet.Guard Settings that would move its model's address.
@@ -66,11 +71,12 @@
 ---@field interrupt? table The line that makes it stop its turn; without one its process is ended.
 
 ---@class fleet.Sign
----@field is string What a report means for which the rule fits: `taken`, `replied`, `failed`, `interrupted`, `goes_on`, `blocked`, `retrying`, `settings`, `said`, `complete`, `context`, `nothing`.
+---@field is string What a report means for which the rule fits: `taken`, `replied`, `failed`, `interrupted`, `goes_on`, `blocked`, `retrying`, `settings`, `said`, `complete`, `rested`, `context`, `nothing`.
 ---@field on? table<string, any> What stands at these paths: the value, or one of a list.
 ---@field any? string[] At one of these paths at least stands something: not nothing, false, zero or empty.
 ---@field begins? table<string, string> What the texts at these paths begin with.
 ---@field text? string The path of the text: of the prompt, the reply, the message.
+---@field pieces? fleet.Pieces Which pieces are the text, where it is a list of pieces; all that have a `text` if absent.
 ---@field why? string The path of the reason.
 ---@field id? string The path of a message's id; one that is written in parts is counted once.
 ---@field model? string The path of the model's name.
@@ -83,9 +89,61 @@
 ---@field parent? string The path of the name of the line before it: a turn is complete once no line of it is missing.
 ---@field signs fleet.Sign[] What a line shows, the first that fits.
 
+---@class fleet.Api
+---@field attach? boolean True for a program that somebody else runs, at the address of the profile's `endpoint`: nothing is started, and `argv` is left out. Otherwise it listens at `worker.port` of 127.0.0.1.
+---@field exposed? boolean True for one that other machines can reach without any proof once it is started; `[launch] allow_exposed` in fleetd.toml must allow that.
+---@field user? string The user name of basic authentication, whose password is `worker.password`; absent: none.
+---@field ready fleet.Call What it answers once it is up.
+---@field open? fleet.Open Begins the conversation.
+---@field say fleet.Call Gives it a turn's text: `worker.text`, and `worker.turn` to know it by.
+---@field stop? fleet.Call Makes it stop its turn; without one its process is ended.
+---@field rest fleet.Call What it answers while it is at rest; asked before each text and to see a turn's end.
+---@field record fleet.Record Its own record of what was said, by which turns are settled.
+---@field events? fleet.Events Its stream of events: hints to look at once. What they mean is in the plan's `signs`.
+---@field tools? fleet.Mend How it is seen and mended that it has lost the fleet's tools.
+---@field show? fleet.Call Shows the conversation in its pane, tried for a while after it is up.
+---@field most? integer How many answers of its model one turn may have before it is stopped as endless; 500 if absent.
+
+---@class fleet.Call
+---@field path string The path. Which address it is on, no plan says.
+---@field post? boolean True for `POST`, which a call with a body is anyway.
+---@field body? table What is posted, as JSON.
+---@field on? table<string, any> What stands at these paths of its answer.
+---@field none? string[] At these paths of its answer nothing stands, or nothing but false, zero or what is empty.
+---@field untaken? string[] Of `say`: words of a failed answer (5xx) by which the text was not taken.
+
+---@class fleet.Open
+---@field call fleet.Call The request.
+---@field id string The path in its answer of what `worker.conversation` stands for.
+
+---@class fleet.Record
+---@field call fleet.Call The request; its answer is a list, oldest first.
+---@field list? string The path of that list in the answer, if it is not the answer itself.
+---@field parent? string The path in an answer of the name (`id` of `taken`) of the text that it answers.
+---@field proof? string The word for how a turn's end was shown; `api` if absent.
+---@field signs fleet.Sign[] What an entry is: `taken` a text, `said` an answer that is not complete, `goes_on` one after which it works on, `replied`, `failed`, `interrupted` one that may be a turn's last.
+
+---@class fleet.Events
+---@field path string The path of the stream (`text/event-stream`).
+---@field silence? string|number How long nothing may come on it before it is opened anew.
+
+---@class fleet.Mend
+---@field check fleet.Call What shows that it has them.
+---@field mend fleet.Call What gives them back.
+
+---@class fleet.Pieces
+---@field on? table<string, any> What stands at these paths of a piece.
+---@field none? string[] At these paths of a piece nothing stands.
+---@field after? table<string, any> Only those after the last piece at which this stands.
+
 ---@class fleet.Guard
----@field files string[] JSON files, below its directory or (with the marker) its private folder.
----@field names string[] Paths in them, such as `env.NAME`. If what stands there changes while it runs, it is stopped and the leader told.
+---@field files? string[] JSON files, below its directory or (with the marker) its private folder.
+---@field names? string[] Paths in them, such as `env.NAME`. If what stands there changes while it runs, it is stopped and the leader told.
+---@field unwanted? fleet.Unwanted[] What its program would run inside itself: with any of it in its directory, or above it in the repository, it is not started.
+
+---@class fleet.Unwanted
+---@field path string A folder with anything in it, or a file.
+---@field holds? string[] Of a file: only if it holds one of these words.
 
 ---@class fleet.Worktree
 ---@field base? string What it begins with: a branch, a tag or a commit; what is checked out in `cwd` if absent. What the base lacks of the work there is told.
@@ -112,10 +170,11 @@
 ---@class fleet.Envelope
 ---@field ok boolean True exactly when the worker replied.
 ---@field text string The reply; empty when there is none.
----@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`.
+---@field data any The reply as data, where a `schema` was asked for and it fits.
+---@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `schema` when the answer does not fit its schema, `budget` when the run has used up its budget.
 ---@field why? string Why it ended so, for people.
 ---@field outcome string How the turn ended.
----@field turn string The turn's id.
+---@field turn? string The turn's id; absent when none was begun.
 ---@field from table Who answered: `worker`, `role`, `profile`, `launcher`.
 ---@field stderr? string The end of what the process wrote to stderr.
 ---@field work? table What was done in the worker's worktree: `branch`, `base`, `commits`, `files_changed`, `dirty` (something is not committed).
@@ -127,15 +186,39 @@
 ---@field turn string The turn in which it is asked; a new one at each try.
 ---@field worker string Who asks.
 
+---@class fleet.Budget
+---@field turns? integer Turns, each try counted.
+---@field tokens? integer Tokens read, written, and written to a cache, where agents tell them; not those read from a cache.
+---@field cost? number US dollars, where agents tell them.
+
+---@class fleet.SubRun
+---@field ok boolean True when it is `done` or `partial`.
+---@field outcome string How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`, `budget`.
+---@field value any What it returned.
+---@field error? string The word of its outcome when it is not ok; `busy` when too many runs are under way.
+---@field why? string Why it ended so, for people.
+---@field run? string Its id.
+---@field usage? table What its turns used: `input`, `output`, `cache_read`, `cache_write`, `cost`.
+
+---@class fleet.Voted
+---@field decided boolean True when a value has its quorum.
+---@field value any The value that has it; absent when none has.
+---@field votes integer How many votes the first of the tally has.
+---@field quorum integer How many it needs.
+---@field of integer How many parts there were.
+---@field tally table[] What was voted for, most votes first: `value`, `votes`, and `parts`, the places of who voted so.
+---@field missing fleet.Missing[] Parts that did not vote, and those that were given up.
+---@field why? string Why nothing is decided, for people.
+
 ---@class fleet.Missing
 ---@field part integer Its place in the list.
----@field item any What `run:each` was given at that place.
+---@field item any What stands at that place in the list that `run:each`, `run:race` or `run:vote` was given.
 ---@field error string The outcome's word.
 ---@field why? string Why, for people.
 ---@field turn? string Its last turn.
 
 ---@class fleet.TestRun
----@field outcome string `done`, `partial` or `failed`.
+---@field outcome string `done`, `partial`, `failed`, `timed_out` or `budget`.
 ---@field value any The run's value.
 ---@field why? string Why, unless it is done.
 
@@ -181,7 +264,8 @@
 ---@class fleet.Recipe
 ---@field about? string What it does, for people.
 ---@field input? table<string, string> The fields of the job: `"string"`, `"integer"`, `"number"`, `"boolean"`, `"any"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job.
----@field deadline? string|number How long a run may take from its start, such as `"30m"`.
+---@field deadline? string|number How long a run may take from its start, such as `"30m"`. When it passes, its open turns end as timed out, and the code has 10 s to come to its end with what it has.
+---@field budget? fleet.Budget What a run, with the runs below it, may use at most; judged before each turn. When it is used up, sends give an envelope with the error `budget`, and the run ends as `budget` with what its code returns.
 
 ---@class fleet.Launcher
 ---@field about? string What it starts, for people.
@@ -202,9 +286,18 @@
 ---@field prompt string The text for the worker.
 ---@field kind? string A free word for the kind of work; rubrics see it.
 ---@field deadline? string|number From acceptance to the reply, each try anew, such as `"8m"`.
----@field retries? integer How often a timed out or lost turn is tried again on another worker; 0 if absent.
+---@field retries? integer How often a turn is tried again that timed out, was lost, or was not taken by any worker in time (`busy`): as a new turn, on another worker where one is there; 0 if absent.
 ---@field priority? string `"now"` goes first; `"normal"` if absent.
+---@field schema? string|table What the answer must be: a type of the short form such as `"string[]"` or `"finding[]"`, fields with their types, or a JSON Schema. The worker is told, and `envelope.data` is the checked answer.
+---@field corrections? integer How often an answer that does not fit `schema` is sent back with what is wrong; 2 if absent, 10 at most. Each time is a turn.
 ---@field on_ask? (fun(question: fleet.Question): string?) Answers what the worker asks in its turn: the text that it returns, or nothing to pass the question on to whoever started the run. It may take steps of its own.
+
+---@class fleet.Vote
+---@field quorum? integer How many equal votes decide; more than half of the parts if absent.
+
+---@class fleet.Sub
+---@field deadline? string|number Shorter than the recipe's own, such as `"5m"`. The deadline of the run above holds, too.
+---@field budget? fleet.Budget Instead of the recipe's own. The budget of the run above holds, too.
 
 ---@class fleet.TurnSettled
 ---@field event "turn_settled" A turn ended.
@@ -308,6 +401,11 @@ function fleet.route(why, fn) end
 ---@param fn fun(job: any, run: fleet.Run): any
 function fleet.recipe(name, spec, fn) end
 
+---Names what answers may be asked to fit: fields with their types as in a recipe's `input`, which may name other shapes, or a whole JSON Schema. A `schema` in `run:send`, and in a message from outside, may then say `"name"`, `"name[]"`, or use it in its fields.
+---@param name string
+---@param schema string|table
+function fleet.shape(name, schema) end
+
 ---Declares how one agent program is started, watched and read. Its function is asked once for each profile when the charter is loaded, and makes the plan of all workers of that profile; it must not wait and sees nothing but its argument. A name that fleetd has itself (`exec`, `typed`, …) is overridden. A plan has no rights of its own: what it may start and which address it may name, fleetd.toml says.
 ---@param name string
 ---@param spec fleet.Launcher
@@ -337,8 +435,8 @@ function fleet.on(event, fn) end
 function fleet.test(name, fn) end
 
 ---@class fleet.Run
----@field id string
----@field recipe string
+---@field id string its id
+---@field name string the name of its recipe
 local run = {}
 
 ---Sends a message and waits for the envelope. What the world does wrong is a value (`envelope.ok`, `envelope.error`); what the author does wrong is an error at that line. With `on_ask`, questions of the worker come to that function first, one after the other in the order of asking; a mistake in it passes the question on, and whoever started the run is told of it.
@@ -346,11 +444,24 @@ local run = {}
 ---@return fleet.Envelope
 function run:send(spec) end
 
----Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`.
+---Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`; the other parts are given up, and their turns cancelled.
 ---@param list any[]
 ---@param fn fun(item: any, index: integer): any
 ---@return any[]
 function run:each(list, fn) end
+
+---Calls the function for every item, all at once; the first part that comes to something good wins: a value, and not an envelope with `ok = false`. Gives back what it returned, its place in the list, and what came to nothing before it. The other parts are given up where they are, and their turns are cancelled. If none is good, the first two are nil. An error in a part is an error of `race`, unless a part has won before.
+---@param list any[]
+---@param fn fun(item: any, index: integer): any
+---@return any, integer?, fleet.Missing[]
+function run:race(list, fn) end
+
+---Calls the function for every item, all at once; what a part returns is its vote, and equal values are votes for the same, tables by what is in them. An envelope votes with its `data`, or else with its text without the white space around it; one with `ok = false`, and a part that returns nothing, do not vote. As soon as one value has its quorum, or none can have it any more, the other parts are given up and their turns cancelled. No majority is a value, too: `decided` is false and `why` says so.
+---@param list any[]
+---@param fn fun(item: any, index: integer): any
+---@param spec? fleet.Vote
+---@return fleet.Voted
+function run:vote(list, fn, spec) end
 
 ---Parts a list of replies into what was found and what is missing.
 ---@param replies any[]
@@ -361,6 +472,13 @@ function run:split(replies) end
 ---@param value any
 ---@return string
 function run:quote(value) end
+
+---Runs another recipe below this run and waits for its end. It has a journal of its own and ends with this run at the latest; what it came to is a value. Recipes may stand 8 deep.
+---@param name string
+---@param job any
+---@param spec? fleet.Sub
+---@return fleet.SubRun
+function run:recipe(name, job, spec) end
 
 ---Waits for a length of time, over restarts too.
 ---@param span string|number
@@ -387,7 +505,7 @@ function run:note(name, value) end
 ---@param ... any
 function run:progress(text, ...) end
 
----Asks whoever started the run, and waits for the answer.
+---Asks whoever started the run, and waits for the answer; nil if the deadline of the run passed first.
 ---@param question string
 ---@return string
 function run:ask_leader(question) end
@@ -407,9 +525,9 @@ function run:fail(why, value) end
 ---@class fleet.Test
 local t = {}
 
----Scripts the workers of a role (or one worker): what the function returns is the reply text; `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.
+---Scripts the workers of a role (or one worker): what the function returns is the reply text, or a table for the JSON of one; where an answer was sent back, `task.complaint` says what was wrong with it. `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.
 ---@param role string
----@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer }): any
+---@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer, complaint: string? }): any
 function t.worker(role, fn) end
 
 ---Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same.

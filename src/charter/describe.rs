@@ -84,6 +84,15 @@ end)"#,
 end)"#,
     },
     Described {
+        name: "shape",
+        params: &[("name", "string"), ("schema", "string|table")],
+        returns: "",
+        about: "Names what answers may be asked to fit: fields with their types as in a recipe's `input`, which may name other shapes, or a whole JSON Schema. A `schema` in `run:send`, and in a message from outside, may then say `\"name\"`, `\"name[]\"`, or use it in its fields.",
+        spec: None,
+        example: r#"fleet.shape("finding", { file = "string", line = "integer?", why = "string" })
+fleet.shape("verdict", { type = "object", required = { "answer" }, properties = { answer = { enum = { "yes", "no" } } } })"#,
+    },
+    Described {
         name: "launcher",
         params: &[("name", "string"), ("spec", "fleet.Launcher"), ("fn", "fun(worker: fleet.WorkerSpec): fleet.Plan")],
         returns: "",
@@ -142,9 +151,31 @@ local page = run:send {
         name: "each",
         params: &[("list", "any[]"), ("fn", "fun(item: any, index: integer): any")],
         returns: "any[]",
-        about: "Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`.",
+        about: "Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`; the other parts are given up, and their turns cancelled.",
         spec: None,
         example: "",
+    },
+    Described {
+        name: "race",
+        params: &[("list", "any[]"), ("fn", "fun(item: any, index: integer): any")],
+        returns: "any, integer?, fleet.Missing[]",
+        about: "Calls the function for every item, all at once; the first part that comes to something good wins: a value, and not an envelope with `ok = false`. Gives back what it returned, its place in the list, and what came to nothing before it. The other parts are given up where they are, and their turns are cancelled. If none is good, the first two are nil. An error in a part is an error of `race`, unless a part has won before.",
+        spec: None,
+        example: r#"local reply, place, missing = run:race({ "w-fast", "w-deep" }, function(role)
+  return run:send { to = role, prompt = job.question }
+end)
+if not reply then return run:fail("nobody had an answer", missing) end"#,
+    },
+    Described {
+        name: "vote",
+        params: &[("list", "any[]"), ("fn", "fun(item: any, index: integer): any"), ("spec", "fleet.Vote?")],
+        returns: "fleet.Voted",
+        about: "Calls the function for every item, all at once; what a part returns is its vote, and equal values are votes for the same, tables by what is in them. An envelope votes with its `data`, or else with its text without the white space around it; one with `ok = false`, and a part that returns nothing, do not vote. As soon as one value has its quorum, or none can have it any more, the other parts are given up and their turns cancelled. No majority is a value, too: `decided` is false and `why` says so.",
+        spec: Some(("fleet.Vote", VOTE)),
+        example: r#"local verdict = run:vote({ "w-one", "w-two", "w-three" }, function(role)
+  return run:send { to = role, prompt = "Is this a bug? Answer yes or no.\n" .. run:quote(finding) }
+end, { quorum = 2 })
+if not verdict.decided then return run:partial(verdict.tally, verdict.why) end"#,
     },
     Described {
         name: "split",
@@ -161,6 +192,15 @@ local page = run:send {
         about: "Frames a text, an envelope or a list of them as quoted data for the next prompt: every line gets a bar in front, so that a worker's text cannot pose as an instruction.",
         spec: None,
         example: r#"run:send { to = "w-judge", prompt = "Rank these:\n" .. run:quote(found) }"#,
+    },
+    Described {
+        name: "recipe",
+        params: &[("name", "string"), ("job", "any"), ("spec", "fleet.Sub?")],
+        returns: "fleet.SubRun",
+        about: "Runs another recipe below this run and waits for its end. It has a journal of its own and ends with this run at the latest; what it came to is a value. Recipes may stand 8 deep.",
+        spec: Some(("fleet.Sub", SUB)),
+        example: r#"local checked = run:recipe("review", { diff = reply.text }, { deadline = "10m" })
+if not checked.ok then return run:partial(reply.text, "not reviewed: " .. checked.why) end"#,
     },
     Described {
         name: "sleep",
@@ -206,7 +246,7 @@ local page = run:send {
         name: "ask_leader",
         params: &[("question", "string")],
         returns: "string",
-        about: "Asks whoever started the run, and waits for the answer.",
+        about: "Asks whoever started the run, and waits for the answer; nil if the deadline of the run passed first.",
         spec: None,
         example: "",
     },

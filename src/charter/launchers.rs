@@ -118,6 +118,21 @@ fn plan_of(world: &World, declared: &Declared, at: &At) -> Result<Plan, CharterE
         );
         return Err(of_profile(Wrong { field: Some(field.into()), message }));
     }
+    let is_attached = plan.api.as_ref().is_some_and(|api| api.attach);
+    if let Some(field) = ["worktree", "cwd", "env"]
+        .into_iter()
+        .find(|field| is_attached && declared.given.iter().any(|given| given == field))
+    {
+        let message = format!(
+            "{what}: field '{field}': the program of a worker of the launcher '{}' is started by somebody else, who decides that",
+            profile.launcher
+        );
+        return Err(of_profile(Wrong { field: Some(field.into()), message }));
+    }
+    if is_attached && profile.endpoint.is_none() {
+        let message = format!("{what}: field 'endpoint' is missing: where the program is that it attaches to");
+        return Err(of_profile(plain(message)));
+    }
     Ok(plan)
 }
 
@@ -162,8 +177,9 @@ fn suits(launcher: &Launcher, declared: &Declared, what: &str) -> Result<(), Wro
 fn spec_of(declared: &Declared) -> Value {
     let profile = &declared.profile;
     let mut spec: Map<String, Value> =
-        ["name", "role", "cwd", "home", "user_home", "id", "url", "fleetd", "identity", "text"]
+        ["name", "role", "cwd", "home", "user_home", "id", "url", "fleetd", "identity", "text", "turn"]
             .into_iter()
+            .chain(["port", "password", "conversation"])
             .map(|name| (name.to_owned(), marker(name).into()))
             .collect();
     spec.insert("profile".into(), profile.name.as_str().into());

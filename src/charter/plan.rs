@@ -1,47 +1,60 @@
 //! A launch plan as a launcher made it, read field by field: what is unknown, missing or of the wrong kind is said by
 //! name. Which fields there are is said in `describe`; what of it the operator allows, only the launch room knows.
 
+mod api;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use super::describe;
 use super::spec::{self, Fields, Wrong, kind};
-use crate::fleet::plan::{Bring, Drive, Guard, Lines, Plan, Transcript};
+use crate::fleet::plan::{Bring, Drive, Guard, Lines, Plan, Transcript, Unwanted};
 use crate::fleet::refusal::nearest;
-use crate::fleet::signs::{Meaning, Sign};
+use crate::fleet::signs::{Meaning, Pieces, Sign};
 
 /// How a program gets its texts, by the words of a plan.
-const DRIVES: &[(&str, Drive)] = &[("turn", Drive::Turn), ("typed", Drive::Typed), ("lines", Drive::Lines)];
+const DRIVES: &[(&str, Drive)] =
+    &[("turn", Drive::Turn), ("typed", Drive::Typed), ("lines", Drive::Lines), ("api", Drive::Api)];
 
 /// Reads a plan.
 pub(super) fn read(what: String, value: &Value) -> Result<Plan, Wrong> {
     let fields = Fields::of(what.clone(), value, describe::PLAN)?;
     let drive = fields.text("drive")?;
-    let drive = fields.need("drive", drive, "\"turn\", \"typed\" or \"lines\"")?;
+    let drive = fields.need("drive", drive, "\"turn\", \"typed\", \"lines\" or \"api\"")?;
     let Some((_, drive)) = DRIVES.iter().find(|(word, _)| *word == drive) else {
         let words = DRIVES.iter().map(|(word, _)| *word);
         return fields.refuse("drive", unknown(&drive, words));
     };
+    let inner = |name: &str| format!("{what}: field '{name}'");
+    let one = |name: &'static str| fields.get(name).map(|value| (inner(name), value));
+    let api = one("api").map(|(what, value)| api::api(what, value)).transpose()?;
     let argv = fields.texts("argv")?.unwrap_or_default();
-    if argv.first().is_none_or(String::is_empty) {
+    let is_attached = api.as_ref().is_some_and(|api| api.attach);
+    if is_attached && !argv.is_empty() {
+        return fields.refuse("argv", "a program that is attached to is not started: leave it out");
+    }
+    if !is_attached && argv.first().is_none_or(String::is_empty) {
         return fields.refuse("argv", "a worker needs a program to start");
     }
     if argv.iter().any(|word| word.contains('\0')) {
         return fields.refuse("argv", "a NUL byte cannot be in a command");
     }
-    let inner = |name: &str| format!("{what}: field '{name}'");
-    let one = |name: &'static str| fields.get(name).map(|value| (inner(name), value));
     let lines = one("lines").map(|(what, value)| lines(what, value)).transpose()?;
-    for (name, is_there, wanted) in
-        [("lines", lines.is_some(), Drive::Lines), ("typing", fields.get("typing").is_some(), Drive::Typed)]
-    {
+    for (name, is_there, wanted) in [
+        ("lines", lines.is_some(), Drive::Lines),
+        ("typing", fields.get("typing").is_some(), Drive::Typed),
+        ("api", api.is_some(), Drive::Api),
+    ] {
         if is_there && *drive != wanted {
             return fields.refuse(name, format!("it goes with drive = \"{}\" only", word_of(wanted)));
         }
     }
     if *drive == Drive::Lines && lines.is_none() {
         return fields.refuse("drive", "a program that reads lines needs 'lines': what is written to it");
+    }
+    if *drive == Drive::Api && api.is_none() {
+        return fields.refuse("drive", "a program that is called needs 'api': what it is asked");
     }
     let signs = list(&fields, "signs", sign)?;
     if *drive == Drive::Lines && !signs.iter().any(|sign| sign.is.is_end()) {
@@ -55,6 +68,7 @@ pub(super) fn read(what: String, value: &Value) -> Result<Plan, Wrong> {
         bring: list(&fields, "bring", bring)?,
         typing: fields.get("typing").map(|_| spec::typing(&fields)).transpose()?,
         lines: lines.map(Box::new),
+        api: api.map(Box::new),
         signs,
         lists_tools: flag(&fields, "lists_tools")?,
         transcript: one("transcript").map(|(what, value)| transcript(what, value).map(Box::new)).transpose()?,
@@ -159,7 +173,15 @@ fn transcript(what: String, value: &Value) -> Result<Transcript, Wrong> {
 
 fn guard(what: String, value: &Value) -> Result<Guard, Wrong> {
     let fields = Fields::of(what, value, describe::GUARD)?;
-    Ok(Guard { files: fields.texts("files")?.unwrap_or_default(), names: fields.texts("names")?.unwrap_or_default() })
+    let (files, names) = (fields.texts("files")?.unwrap_or_default(), fields.texts("names")?.unwrap_or_default());
+    Ok(Guard { files, names, unwanted: list(&fields, "unwanted", unwanted)? })
+}
+
+fn unwanted(what: String, value: &Value) -> Result<Unwanted, Wrong> {
+    let fields = Fields::of(what, value, describe::UNWANTED)?;
+    let path = fields.need("path", fields.text("path")?, "a path")?;
+    below(&fields, "path", &path)?;
+    Ok(Unwanted { path, holds: fields.texts("holds")?.unwrap_or_default() })
 }
 
 fn sign(what: String, value: &Value) -> Result<Sign, Wrong> {
@@ -179,12 +201,22 @@ fn sign(what: String, value: &Value) -> Result<Sign, Wrong> {
         any: fields.texts("any")?.unwrap_or_default(),
         begins: fields.map("begins")?,
         text: fields.text("text")?,
+        pieces: fields
+            .get("pieces")
+            .map(|value| pieces(format!("{}: field 'pieces'", fields.what()), value))
+            .transpose()?,
         why: fields.text("why")?,
         id: fields.text("id")?,
         model: fields.text("model")?,
         usage,
         answer: fields.get("answer").map(|_| table(&fields, "answer").map(Value::Object)).transpose()?,
     })
+}
+
+fn pieces(what: String, value: &Value) -> Result<Pieces, Wrong> {
+    let fields = Fields::of(what, value, describe::PIECES)?;
+    let on = |name: &str| Ok(table(&fields, name)?.into_iter().collect());
+    Ok(Pieces { on: on("on")?, none: fields.texts("none")?.unwrap_or_default(), after: on("after")? })
 }
 
 #[cfg(test)]
@@ -205,7 +237,7 @@ mod tests {
             "typing": {"prompt": ["> "]},
             "signs": [{"is": "replied", "on": {"event": "Stop"}, "text": "last", "usage": {"input": "u.in"}}],
             "transcript": {"path": "file", "signs": [{"is": "complete", "on": {"type": "end"}}]},
-            "guard": {"files": ["x.json"], "names": ["env.URL"]},
+            "guard": {"files": ["x.json"], "names": ["env.URL"], "unwanted": [{"path": "plugins"}, {"path": "a.json", "holds": ["b"]}]},
         });
         let plan = read("plan".into(), &plan).expect("it is a plan");
         assert!(plan.has_session() && plan.shows_ends() && plan.lists_tools);
@@ -217,7 +249,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_by_name() {
         let told = refused(json!({"drive": "tiped", "argv": ["a"]}));
-        assert_eq!(told, "plan: field 'drive': there is no 'tiped'; did you mean 'typed'? valid: turn, typed, lines");
+        assert_eq!(
+            told,
+            "plan: field 'drive': there is no 'tiped'; did you mean 'typed'? valid: turn, typed, lines, api"
+        );
         assert_eq!(refused(json!({"drive": "turn"})), "plan: field 'argv': a worker needs a program to start");
         assert!(
             refused(json!({"drive": "turn", "agrv": ["a"]})).contains("unknown field 'agrv'; did you mean 'argv'?")

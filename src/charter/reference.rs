@@ -30,7 +30,7 @@ pub fn meta() -> String {
     for verb in describe::VERBS {
         meta_function(&mut out, "fleet.", verb);
     }
-    out.push_str("---@class fleet.Run\n---@field id string\n---@field recipe string\nlocal run = {}\n\n");
+    out.push_str("---@class fleet.Run\n---@field id string its id\n---@field name string the name of its recipe\nlocal run = {}\n\n");
     for step in describe::STEPS {
         meta_function(&mut out, "run:", step);
     }
@@ -99,7 +99,7 @@ fn launchers(out: &mut String) {
     }
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 19] {
+fn classes() -> [(&'static str, &'static [Field]); 30] {
     [
         ("fleet.Typing", describe::TYPING),
         ("fleet.ContextCap", describe::CONTEXT_CAP),
@@ -110,12 +110,23 @@ fn classes() -> [(&'static str, &'static [Field]); 19] {
         ("fleet.Lines", describe::LINES),
         ("fleet.Sign", describe::SIGN),
         ("fleet.Transcript", describe::TRANSCRIPT),
+        ("fleet.Api", describe::API),
+        ("fleet.Call", describe::CALL),
+        ("fleet.Open", describe::OPEN),
+        ("fleet.Record", describe::RECORD),
+        ("fleet.Events", describe::STREAM),
+        ("fleet.Mend", describe::MEND),
+        ("fleet.Pieces", describe::PIECES),
         ("fleet.Guard", describe::GUARD),
+        ("fleet.Unwanted", describe::UNWANTED),
         ("fleet.Worktree", describe::WORKTREE),
         ("fleet.Task", describe::TASK),
         ("fleet.Load", describe::LOAD),
         ("fleet.Envelope", describe::ENVELOPE),
         ("fleet.Question", describe::QUESTION),
+        ("fleet.Budget", describe::BUDGET),
+        ("fleet.SubRun", describe::SUB_RUN),
+        ("fleet.Voted", describe::VOTED),
         ("fleet.Missing", describe::MISSING),
         ("fleet.TestRun", describe::TEST_RUN),
         ("fleet.TestRoute", describe::TEST_ROUTE),

@@ -1,8 +1,9 @@
 //! The executor: all runs of one VM, each let go on for a slice when its turn has come.
 //!
-//! How one run goes on is in `live`, its coroutines in `strands`, the questions that its functions answer in
-//! `questions`. No channels and no clock here: what comes in is an order, what goes out is a step or an end.
+//! How one run goes on is in `live`, its coroutines in `strands`, what races and votes come to in `decided`, the questions
+//! that its functions answer in `questions`. No channels and no clock here: what comes in is an order, what goes out is a step or an end.
 
+mod decided;
 mod live;
 mod questions;
 mod strands;
@@ -23,6 +24,8 @@ const STEP_TIME: Duration = Duration::from_millis(100);
 /// Running time of a whole run.
 const RUN_TIME: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
 
+/// How the error begins of a run whose code and journal do not fit.
+pub(super) const DIVERGENCE: &str = "divergence:";
 /// How much a run holds at least that is ended for the room it takes.
 const MUCH: isize = 4 * 1024 * 1024;
 
@@ -69,7 +72,10 @@ impl Runs {
     pub(super) fn refuse(&mut self, id: RunId, path: StepPath, refusal: Refusal, out: &mut dyn FnMut(RunInput)) {
         let Some(live) = self.runs.get_mut(&id) else { return };
         let Some(waiting) = live.waiting.get_mut(&path) else { return };
-        let text = format!("{}: run:{}: {refusal}", waiting.at, waiting.verb);
+        let text = match refusal.kind {
+            RefusalKind::Divergence => format!("{DIVERGENCE} {refusal}"),
+            _ => format!("{}: run:{}: {refusal}", waiting.at, waiting.verb),
+        };
         // A refused refusal would go round for ever; a divergence is nothing that a recipe may catch.
         if waiting.refused || refusal.kind == RefusalKind::Divergence {
             self.runs.remove(&id);
@@ -91,6 +97,11 @@ impl Runs {
     /// Forgets a run.
     pub(super) fn drop(&mut self, run: RunId) {
         self.runs.remove(&run);
+    }
+
+    /// Returns how many finished steps a run has not come to yet, if it has not ended.
+    pub(super) fn unread(&self, run: RunId) -> Option<usize> {
+        self.runs.get(&run).map(LiveRun::unread)
     }
 
     /// Returns the run that the next slice belongs to.

@@ -9,15 +9,13 @@ use serde_json::{Map, Value};
 
 use super::describe::{self, Field};
 use super::schema;
+use crate::fleet::bounds::RunBudget;
 use crate::fleet::ids::{ProfileName, RecipeName, RoleName};
 use crate::fleet::refusal::nearest;
 use crate::fleet::team::{Address, RecipeSpec, Role};
 use crate::fleet::time::Span;
 
 pub(super) use profile::{Declared, profile, typing, variables};
-
-/// Fields that are planned; an author who read of them is told so.
-const LATER: &[&str] = &["schema", "budget"];
 
 /// A wrong field with what is wrong about it; the field's name helps to find its line.
 #[derive(Debug)]
@@ -52,12 +50,6 @@ impl<'a> Fields<'a> {
         };
         let names: Vec<&str> = known.iter().map(|field| field.name).collect();
         for name in map.keys() {
-            if LATER.contains(&name.as_str()) && !names.contains(&name.as_str()) {
-                return Err(Wrong {
-                    field: Some(name.clone()),
-                    message: format!("{what}: field '{name}' is not in this version; valid: {}", names.join(", ")),
-                });
-            }
             if !names.contains(&name.as_str()) {
                 let hint = match (nearest(name, names.iter().copied()), owner(name)) {
                     (Some(near), _) => format!("did you mean '{near}'? "),
@@ -224,8 +216,34 @@ pub(super) fn recipe(name: &str, value: &Value, at: String) -> Result<RecipeSpec
         about: fields.text("about")?,
         input,
         deadline: fields.span("deadline")?,
+        budget: budget(&fields)?,
         at,
     })
+}
+
+/// Reads what a run may use at most.
+pub(super) fn budget(fields: &Fields<'_>) -> Result<Option<RunBudget>, Wrong> {
+    let Some(value) = fields.get("budget") else { return Ok(None) };
+    let inner = Fields::of(format!("{}: field 'budget'", fields.what()), value, describe::BUDGET)?;
+    let whole = |name: &str| match inner.get(name) {
+        None => Ok(None),
+        Some(value) => match value.as_f64().filter(|n| n.fract() == 0.0 && (1.0..9e15).contains(n)) {
+            Some(n) => Ok(Some(n as u64)),
+            None => inner.refuse(name, format!("expected a whole number from 1, got {value}")),
+        },
+    };
+    let cost = match inner.get("cost") {
+        None => None,
+        Some(value) => match value.as_f64().filter(|cost| cost.is_finite() && *cost > 0.0) {
+            Some(cost) => Some(cost),
+            None => return inner.refuse("cost", format!("expected US dollars, more than 0, got {value}")),
+        },
+    };
+    let budget = RunBudget { turns: whole("turns")?, tokens: whole("tokens")?, cost };
+    match budget == RunBudget::default() {
+        true => fields.refuse("budget", "say how many 'turns', 'tokens' or US dollars ('cost')"),
+        false => Ok(Some(budget)),
+    }
 }
 
 /// Reads what a rubric gave back.

@@ -20,6 +20,7 @@ use super::launchers;
 use super::meter::{self, Allowance, Meter};
 use super::native;
 use super::point;
+use super::shapes;
 use super::shipped;
 use super::sources::Sources;
 use super::spec::Wrong;
@@ -106,6 +107,7 @@ impl World {
         if errors.is_empty() {
             errors = check::generation(&world.registry.borrow(), &sources);
             errors.extend(launchers::plan_all(&world));
+            errors.extend(world.resolve_shapes());
         }
         if !errors.is_empty() {
             return Err(CharterErrors(errors));
@@ -285,6 +287,13 @@ impl World {
             point::at_field(&mut error, &self.sources, &field);
         }
         error
+    }
+
+    /// Turns the shapes into schemas, now that all are known; returns what is wrong with them.
+    fn resolve_shapes(&self) -> Vec<CharterError> {
+        let (shapes, wrong) = shapes::resolve_all(&self.registry.borrow().shapes.0);
+        self.registry.borrow_mut().shapes.1 = shapes;
+        wrong.into_iter().map(|(at, wrong)| self.blame(&at, wrong)).collect()
     }
 
     fn environment(&self) -> Result<LuaValue, Failure> {

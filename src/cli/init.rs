@@ -1,33 +1,41 @@
-//! `fleetd init`: a first configuration and charter. It never writes over a file that is there, so it can be run as
-//! often as one likes.
+//! `fleetd init`: a first configuration and charter, and what a leading agent needs in its project to lead. A file that is
+//! there is never changed without the user's word, so it can be run as often as one likes.
+//!
+//! Everything is decided and asked before the first file is written.
 
-use std::borrow::Cow;
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
+mod diff;
+mod parts;
+mod plan;
+mod section;
+mod server;
+mod standing;
+mod told;
+mod write;
+
+use std::io::{BufRead, IsTerminal, stdin};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
 
+use self::plan::{Fate, Step};
+use self::standing::Standing;
+use self::told::{Done, draw};
 use super::exit::{Exit, Failure};
+use super::look::safe;
 use super::terminal::Terminal;
-use crate::charter;
-use crate::daemon::DEFAULT_CHARTER;
+use crate::config::{self, Reached};
 
 pub const EXAMPLES: &str = "\
 Examples:
   fleetd init
   fleetd init --dry-run
-  fleetd init team && cd team && fleetd serve";
+  fleetd init --yes
+  fleetd init team && cd team && fleetd serve
 
-const CONFIG: &str = include_str!("init/fleetd.toml");
-/// How leading agents find the fleet's tools, in the project whose leader they are.
-const CLIENT: &str = include_str!("init/mcp.json");
-const CLIENT_FILE: &str = ".mcp.json";
-const EDITOR: &str = include_str!("init/luarc.json");
-const CHARTER: &str = "charters/default";
-/// What an editor needs to know the verbs of a charter; `.luarc.json` names its folder.
-const META: &str = "charters/meta/fleet.lua";
+It writes what is not there: fleetd.toml, a charter, and for the session that leads
+.mcp.json, a section of CLAUDE.md between two marks, and the skills delegate, implementer
+and reviewer. A file of yours is changed after you have seen what would change and said
+yes; without a terminal it is left as it is.";
 
 /// What `init` is told.
 #[derive(Args, Debug)]
@@ -35,103 +43,97 @@ pub struct InitArgs {
     /// Where
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
-    /// Only say what would be written
+    /// Only say what would be written, and what would change in files that are there
     #[arg(long)]
     dry_run: bool,
+    /// Change files of yours without asking: add our part, and renew it where it is old
+    #[arg(long, short)]
+    yes: bool,
 }
 
-/// What came of each file.
-#[derive(Debug, Default, Serialize)]
-struct Done {
-    written: Vec<PathBuf>,
-    kept: Vec<PathBuf>,
-    /// Not written, because a charter is there already.
-    left_out: Vec<PathBuf>,
-    dry_run: bool,
-}
-
-/// Writes what is not there yet.
+/// Writes what is not there yet, and what the user agrees to.
 pub fn run(terminal: &Terminal, args: InitArgs) -> Result<Exit, Failure> {
-    let mut done = Done { dry_run: args.dry_run, ..Done::default() };
-    let has_charter = holds_lua(&args.dir.join(CHARTER));
-    for (name, text) in files() {
-        let path = if args.dir == Path::new(".") { PathBuf::from(&name) } else { args.dir.join(&name) };
-        if has_charter && name.starts_with(CHARTER) && is_free(&path)? {
-            done.left_out.push(path);
-            continue;
-        }
-        let is_new = if args.dry_run { is_free(&path)? } else { write_new(&path, &text)? };
-        if is_new { done.written.push(path) } else { done.kept.push(path) }
+    let mut steps = plan::plan(&args.dir, parts::parts(reached(&args.dir)?))?;
+    if args.yes {
+        agree(&mut steps, |_, _| Ok(true))?;
+    } else if !args.dry_run && !terminal.json && stdin().is_terminal() && terminal.err.terminal {
+        agree(&mut steps, |step, why| ask(terminal, step, why))?;
     }
+    plan::must_be_possible(&steps)?;
+    if !args.dry_run {
+        write_all(terminal, &steps)?;
+    }
+    let done = Done::of(&steps, args.dry_run);
     if terminal.json {
         terminal.print_json(&done)?;
         return Ok(Exit::Ok);
     }
-    let verb = if args.dry_run { "would write" } else { "wrote" };
-    let mut lines: Vec<String> = done.written.iter().map(|path| format!("{verb} {}", path.display())).collect();
-    lines.extend(done.kept.iter().map(|path| format!("kept {}: it is there already", path.display())));
-    if done.kept.iter().any(|path| path.ends_with(CLIENT_FILE)) {
-        lines.push(format!(
-            "for the leader's tools {CLIENT_FILE} needs: {}",
-            CLIENT.split_whitespace().collect::<String>()
-        ));
-    }
-    if !done.left_out.is_empty() {
-        let names: Vec<String> = done.left_out.iter().map(|path| path.display().to_string()).collect();
-        lines.push(format!("left out {}: a charter is there already", names.join(", ")));
-    }
-    terminal.print(&lines.join("\n"))?;
-    if !args.dry_run {
+    terminal.print(&draw(&args.dir, &steps, &done))?;
+    let wrote = !done.written.is_empty() || !done.changed.is_empty();
+    if wrote && !args.dry_run {
         let cd = if args.dir == Path::new(".") { String::new() } else { format!("cd {} && ", args.dir.display()) };
         terminal.talk(&format!("next: {cd}fleetd charter check && fleetd serve"));
     }
     Ok(Exit::Ok)
 }
 
-/// Returns everything that is written, by its path.
-fn files() -> Vec<(String, Cow<'static, str>)> {
-    let own = [
-        ("fleetd.toml", CONFIG.into()),
-        (CLIENT_FILE, CLIENT.into()),
-        (".luarc.json", EDITOR.into()),
-        (META, charter::meta().into()),
-    ];
-    let own = own.into_iter().map(|(name, text)| (name.to_string(), text));
-    own.chain(DEFAULT_CHARTER.iter().map(|(name, text)| (format!("{CHARTER}/{name}"), (*text).into()))).collect()
+/// Returns how the daemon of a project will be reached.
+fn reached(dir: &Path) -> Result<Reached, Failure> {
+    let path = dir.join(parts::CONFIG_FILE);
+    let text = match Standing::at(&path)? {
+        Standing::File(file) => String::from_utf8_lossy(&file.bytes).into_owned(),
+        Standing::Free | Standing::Nowhere => parts::CONFIG.to_string(),
+    };
+    Ok(config::reached(&path, &text)?)
 }
 
-/// Tells whether a charter is in a directory: a Lua file, however deep. Links are not followed.
-fn holds_lua(dir: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(dir) else { return false };
-    entries.flatten().any(|entry| match entry.file_type() {
-        Ok(kind) if kind.is_dir() => holds_lua(&entry.path()),
-        _ => entry.path().extension().is_some_and(|end| end == "lua"),
-    })
+/// Gives every file that wants the user's word the fate that it has with it, or keeps it as it is.
+fn agree(steps: &mut [Step], mut says: impl FnMut(&Step, &str) -> Result<bool, Failure>) -> Result<(), Failure> {
+    for step in steps {
+        let Fate::Ask(why, _) = step.fate else { continue };
+        let yes = says(step, why)?;
+        if let Fate::Ask(_, then) = std::mem::replace(&mut step.fate, Fate::Left("you said no"))
+            && yes
+        {
+            step.fate = *then;
+        }
+    }
+    Ok(())
 }
 
-/// Tells whether nothing stands at the path, not even a link to nowhere.
-fn is_free(path: &Path) -> Result<bool, Failure> {
-    match std::fs::symlink_metadata(path) {
-        Ok(_) => Ok(false),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
-        Err(error) => Err(Failure::io(format!("cannot look at {}", path.display()), error)),
+/// Shows what would change and asks the person; whatever is not yes is no.
+fn ask(terminal: &Terminal, step: &Step, why: &str) -> Result<bool, Failure> {
+    let path = step.path.display();
+    match step.difference() {
+        Some(diff) => {
+            terminal.talk(&format!("{path}: {why}; this would change:\n{}", safe(&diff)));
+            terminal.talk(&format!("change {path}? [y/N]"));
+        }
+        None => terminal.talk(&format!("write {path}? {why} [y/N]")),
     }
+    let mut line = String::new();
+    stdin().lock().read_line(&mut line).map_err(|error| Failure::io("cannot read the answer", error))?;
+    Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Writes a file unless something is there; the system decides that, so nothing can come in between.
-fn write_new(path: &Path, text: &str) -> Result<bool, Failure> {
-    let failed = |error| Failure::io(format!("cannot write {}", path.display()), error);
-    if !is_free(path)? {
-        return Ok(false);
+fn write_all(terminal: &Terminal, steps: &[Step]) -> Result<(), Failure> {
+    for (n, step) in steps.iter().enumerate() {
+        let wrote = match &step.fate {
+            Fate::Create(text) => write::create(&step.path, text),
+            Fate::Change(file, text) => write::change(&step.path, file, text),
+            Fate::Kept | Fate::Left(_) | Fate::LeftOut | Fate::Ask(..) => Ok(()),
+        };
+        wrote.inspect_err(|_| {
+            // The rest is not written; what was done already is told, since it stays.
+            let done = Done::of(&steps[..n], false);
+            let paths: Vec<String> =
+                done.written.iter().chain(&done.changed).map(|path| path.display().to_string()).collect();
+            if !paths.is_empty() {
+                terminal.talk(&format!("wrote before that: {}", paths.join(", ")));
+            }
+        })?;
     }
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(failed)?;
-    }
-    match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => file.write_all(text.as_bytes()).map(|()| true).map_err(failed),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(failed(error)),
-    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -159,19 +161,11 @@ mod tests {
     fn the_configuration_is_one_that_fleetd_takes() {
         let around = Surroundings { cwd: "/project".into(), home: Some("/home/me".into()), ..Surroundings::default() };
         let file = Path::new("/project/fleetd.toml");
-        let config = crate::config::resolve(&Default::default(), &around, Some((file, CONFIG)), &AllThere);
+        let config = crate::config::resolve(&Default::default(), &around, Some((file, parts::CONFIG)), &AllThere);
         let config = config.expect("a valid file");
         assert_eq!(config.listen.to_string(), "127.0.0.1:7717");
         assert_eq!(config.charter, CharterSource::Dir("/project/charters/default".into()));
-    }
-
-    #[test]
-    fn a_file_that_is_there_is_kept() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let path = dir.path().join("a/b.lua");
-        assert!(write_new(&path, "new").expect("written"));
-        std::fs::write(&path, "mine").expect("written");
-        assert!(!write_new(&path, "new").expect("kept"));
-        assert_eq!(std::fs::read_to_string(&path).expect("there"), "mine");
+        let reached = config::reached(file, parts::CONFIG).expect("the same");
+        assert_eq!(reached, Reached { listen: config.listen, by_token: false });
     }
 }

@@ -24,8 +24,11 @@ pub(super) fn pane_host(source: Source<'_>, raw: &Raw) -> Result<PaneHost, Confi
         Some((_, "herdr")) => Ok(PaneHost::Herdr),
         Some((_, "embedded")) => Ok(PaneHost::Embedded),
         Some((word, name)) if VALID.contains(&name) => Err(source
-            .refuse(&word.span(), format!("pane_host = \"{name}\" is not in this version"))
-            .hint("write \"auto\", \"herdr\" or \"embedded\"")),
+            .refuse(
+                &word.span(),
+                format!("pane_host = \"{name}\": AgentAPI holds no panes for fleetd; it is a launcher"),
+            )
+            .hint("write \"auto\", \"herdr\" or \"embedded\", and profiles with launcher = \"agentapi\"")),
         Some((word, name)) => Err(one_of(source, word, "pane_host", name, &VALID)),
     }
 }
@@ -257,14 +260,7 @@ pub(super) fn limits(source: Source<'_>, raw: &RawLimits) -> Result<Limits, Conf
 
 /// Reads an address to listen on. Without a token only this machine may be listened to.
 pub(super) fn listen(text: &str, auth: &Auth) -> Result<SocketAddr, (String, String)> {
-    let read = match text.strip_prefix("localhost:") {
-        Some(port) => port.parse().ok().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)),
-        None => text.parse().ok(),
-    };
-    let Some(address) = read else {
-        let says = format!("'{text}' is not an address to listen on");
-        return Err((says, "write an address and a port, such as \"127.0.0.1:7717\" or \"[::1]:7717\"".into()));
-    };
+    let address = address(text)?;
     if !address.ip().is_loopback() && *auth == Auth::LoopbackTrust {
         let says = format!(
             "'{text}' is not a loopback address: other machines could reach it, and auth is \"loopback-trust\""
@@ -275,6 +271,18 @@ pub(super) fn listen(text: &str, auth: &Auth) -> Result<SocketAddr, (String, Str
         ));
     }
     Ok(address)
+}
+
+/// Reads an address with its port.
+pub(super) fn address(text: &str) -> Result<SocketAddr, (String, String)> {
+    let read = match text.strip_prefix("localhost:") {
+        Some(port) => port.parse().ok().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)),
+        None => text.parse().ok(),
+    };
+    read.ok_or_else(|| {
+        let says = format!("'{text}' is not an address to listen on");
+        (says, "write an address and a port, such as \"127.0.0.1:7717\" or \"[::1]:7717\"".into())
+    })
 }
 
 fn number(

@@ -45,6 +45,7 @@ pub(super) struct RawEndpoint {
 pub(super) struct RawLaunch {
     pub executables: Vec<Spanned<String>>,
     pub trash_ttl: Option<Spanned<Span>>,
+    pub allow_exposed: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -57,7 +57,7 @@ fn nothing_said_means_the_defaults() {
     assert_eq!(config.state, PathBuf::from("/s/fleetd"));
     assert_eq!(config.charter, CharterSource::Embedded);
     assert_eq!((config.file, config.pane_host, config.auth), (None, PaneHost::Auto, Auth::LoopbackTrust));
-    assert_eq!(config.trash_ttl, Span::days(14));
+    assert_eq!((config.trash_ttl, config.allow_exposed), (Span::days(14), false));
     assert!(config.endpoints.is_empty() && config.executables.is_empty() && config.commands.is_empty());
     assert_eq!(config.limits, Limits::default());
     assert_eq!((config.limits.retention, config.limits.drain), (Span::days(7), Span::seconds(10)));
@@ -85,6 +85,7 @@ fn a_whole_file_is_read() {
         [launch]
         executables = ["/bin/sh"]
         trash_ttl = "3d"
+        allow_exposed = true
         [commands]
         allow = ["cargo", "rg"]
         [nudge]
@@ -111,7 +112,7 @@ fn a_whole_file_is_read() {
         (bare.allowed_hosts.as_slice(), &bare.key_env, bare.max_busy),
         (&["127.0.0.1".to_owned()][..], &None, None)
     );
-    assert_eq!(config.trash_ttl, Span::days(3));
+    assert_eq!((config.trash_ttl, config.allow_exposed), (Span::days(3), true));
     assert_eq!((config.executables, config.commands), (vec!["/bin/sh".into()], vec!["cargo".into(), "rg".into()]));
     assert_eq!((config.pane_host, config.nudge.on), (PaneHost::Herdr, false));
     assert_eq!((config.nudge.screen.prompt, config.nudge.screen.dialog), (vec!["$ ".into()], vec!["1. Yes".into()]));

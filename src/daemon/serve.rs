@@ -158,7 +158,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
         program: super::panes::own_program().map_err(ServeError::Program)?,
         policy: settings.policy.clone(),
         url: super::panes::url_of(listener.local()),
-        host,
+        host: host.clone(),
         leader: settings.nudge.on.then_some(settings.nudge.screen),
         journal: journal.clone(),
         sightings: sightings.clone(),
@@ -169,10 +169,19 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
         policy: settings.policy.clone(),
         url: super::panes::url_of(listener.local()),
         journal: journal.clone(),
+        sightings: sightings.clone(),
+    });
+    let (api, api_task) = launch::api::Api::new(launch::api::Options {
+        sessions: state.sessions(),
+        program: super::panes::own_program().map_err(ServeError::Program)?,
+        policy: settings.policy.clone(),
+        url: super::panes::url_of(listener.local()),
+        host,
+        journal: journal.clone(),
         sightings,
     });
     let trees = launch::trees::Trees::of(state.path(), settings.trash_ttl);
-    let launchers = Arc::new(launch::All { exec, typed, lines, trees: trees.clone() });
+    let launchers = Arc::new(launch::All { exec, typed, lines, api, trees: trees.clone() });
     let ports = Ports { journal: journal.clone(), launchers, policy: Arc::new(charter), clock };
     let (handle, engine) = engine::build(fleet, ports);
     let _ = engine_handle.set(handle.clone());
@@ -181,6 +190,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     tasks.spawn("exec", exec_task);
     tasks.spawn("typed", typed_task);
     tasks.spawn("lines", lines_task);
+    tasks.spawn("api", api_task);
     tasks.spawn("panes", host_task);
     tasks.spawn("sightings", super::couriers::sightings(handle.clone(), seen));
     tasks.spawn("charter-up", super::couriers::upward(handle.clone(), told));

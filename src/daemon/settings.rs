@@ -76,7 +76,11 @@ impl From<Config> for Settings {
             },
             pane_host: config.pane_host,
             nudge: config.nudge,
-            policy: Arc::new(Policy { executables: config.executables, endpoints: config.endpoints }),
+            policy: Arc::new(Policy {
+                executables: config.executables,
+                endpoints: config.endpoints,
+                allow_exposed: config.allow_exposed,
+            }),
             on_restart: config.on_restart,
             trash_ttl: config.trash_ttl,
             limits: Limits {

@@ -56,6 +56,8 @@ impl Door {
             .route("/v1/ask", post(turns::ask))
             .route("/v1/cancel", post(turns::cancel))
             .route("/v1/status", get(turns::status))
+            .route("/v1/runs/{id}/replay", get(runs::replay))
+            .route("/v1/runs/{id}/resume", post(runs::resume))
             .route("/v1/turns/{id}", get(turns::turn))
             .route("/v1/turns/{id}/wait", get(turns::turn_wait))
             .route("/v1/runs/{id}", get(runs::one))

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::requests::Replayed;
 use super::worktrees::{TrashView, Worktrees};
 use crate::fleet::difference::{Change, Difference};
 use crate::fleet::envelope::Envelope;
@@ -37,6 +38,8 @@ pub trait Journal: Send + Sync + 'static {
     fn prompt(&self, turn: TurnId) -> Boxed<Result<Option<Arc<str>>, JournalError>>;
     /// Returns the envelope of a settled turn.
     fn envelope(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>>;
+    /// Returns the reply that came after the end of a turn, until it is collected.
+    fn late(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>>;
     /// Returns a turn, also a collected one.
     fn turn(&self, turn: TurnId) -> Boxed<Result<Option<Turn>, JournalError>>;
     /// Returns a run, also a collected one.
@@ -140,6 +143,11 @@ pub trait Policy: Send + Sync + 'static {
     fn check_job(&self, recipe: &RecipeName, job: &Value) -> Result<(), Refusal>;
     /// Begins, goes on with or drops a run. Must not block; the run's steps come back as `RunInput`.
     fn run(&self, order: RunEffect);
+    /// Goes through the journal of a run without doing anything, by the charter that it began with or the one in force.
+    fn replay(&self, run: Run, _current: bool) -> Boxed<Result<Replayed, Refusal>> {
+        let message = format!("nobody here can replay {}", run.id);
+        Box::pin(std::future::ready(Err(Refusal::new(RefusalKind::Unavailable, message))))
+    }
     /// Tells the charter's handlers of an event; must not block. What they answer comes back as `Action`.
     fn event(&self, event: FleetEvent);
     /// Returns the state of the charter.

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::fleet::caller::Sender;
-use crate::fleet::envelope::Envelope;
-use crate::fleet::ids::{Key, MessageId, QuestionId, RunId, TurnId};
+use crate::fleet::envelope::{Envelope, Usage};
+use crate::fleet::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
 use crate::fleet::record::Event;
 use crate::fleet::run::{Run, Step};
-use crate::fleet::team::RecipeSpec;
+use crate::fleet::team::{Generation, RecipeSpec};
 use crate::fleet::time::{Span, Time};
-use crate::fleet::turn::Priority;
+use crate::fleet::turn::{Outcome, Priority, TurnState};
 use crate::fleet::view::{QuestionView, TurnView, WorkerView};
 use crate::fleet::worker::Process;
 
@@ -45,9 +45,29 @@ pub struct SendRequest {
     /// `POST /message` waits 10 minutes, and `POST /v1/send` answers at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Span>,
+    /// What the reply must be: a JSON Schema, or the short form of one: `"string[]"`, the name of a shape of the charter,
+    /// `{"file": "string", "line": "integer?"}`. The worker is told, and `data` of the reply is the checked JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<SchemaArgument>")]
+    pub schema: Option<Value>,
+    /// How often a reply that does not fit `schema` is sent back to the worker with what is wrong, 0 to 10; 2 if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 10))]
+    pub corrections: Option<u32>,
     /// Idempotency key: the same key and body is the same turn; another body is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
+}
+
+/// What `schema` of a message may be.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only says what may come; nothing makes one")]
+enum SchemaArgument {
+    /// A type of the short form.
+    Short(String),
+    /// A JSON Schema, or the fields of an object in the short form.
+    Whole(serde_json::Map<String, Value>),
 }
 
 /// A start of a recipe.
@@ -227,9 +247,120 @@ pub struct RunDetail {
     pub result: RunResult,
     /// Its steps, in the order in which they began.
     pub steps: Vec<Step>,
+    /// The latest turns of its last steps, up to 200.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<StepTurn>,
     /// Its open questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionView>,
+}
+
+/// The turn of a step, as far as a look at its run shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepTurn {
+    /// The turn.
+    pub turn: TurnId,
+    /// Where it stands.
+    pub state: TurnState,
+    /// How it ended, once it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Who has or had it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<WorkerName>,
+    /// Milliseconds in this state, or from its acceptance to its end.
+    pub age_ms: u64,
+    /// What it waits for, in a few words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
+    /// What it used, where the agent tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// With which charter a run is replayed, or goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhichCharter {
+    /// The one that it began with.
+    Begun,
+    /// The one in force.
+    #[default]
+    Current,
+}
+
+/// With which charter a failed run goes on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResumeRequest {
+    /// The one in force if absent, which may have been mended.
+    #[serde(default)]
+    pub charter: WhichCharter,
+}
+
+/// What a replay of a run came to that did nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Replayed {
+    /// The run.
+    pub run: RunId,
+    /// The charter by which it was replayed.
+    pub charter: Generation,
+    /// The steps of the journal in their order, then those that the code came to beside them.
+    pub steps: Vec<ReplayedStep>,
+    /// Where it came to.
+    pub to: ReplayedTo,
+    /// Why, where there is a reason: of a divergence both sides, each with file and line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What the recipe returned, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+}
+
+/// One step of a replay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplayedStep {
+    /// Its path in the run.
+    pub path: StepPath,
+    /// The verb.
+    pub verb: String,
+    /// What it asked for, in a few words.
+    pub what: String,
+    /// Where in the charter.
+    pub at: String,
+    /// Where its answer comes from.
+    pub from: ReplayedFrom,
+    /// The beginning of its answer, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+}
+
+/// Where the answer of a replayed step comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayedFrom {
+    /// From the journal.
+    Journal,
+    /// It is under way, or was when the run ended.
+    Open,
+    /// The code came to it and the journal has nothing of it: it would be begun.
+    New,
+    /// The journal has it, and the code did not come there.
+    NotReached,
+}
+
+/// Where a replay came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayedTo {
+    /// The recipe returned.
+    Ended,
+    /// It waits for the steps that are open or new.
+    Waits,
+    /// The code does not fit the journal.
+    Diverged,
+    /// The code failed.
+    Failed,
 }
 
 /// The recipes of the charter in force.

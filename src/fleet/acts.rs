@@ -112,8 +112,10 @@ impl Fleet {
 impl Turn {
     /// Returns a new turn that tries this one again, with the same prompt.
     pub(super) fn again(&self, id: TurnId, now: Time, deadline: Option<Span>, generation: u64) -> Turn {
+        let tried = self.tried.iter().chain(&self.worker).cloned().collect();
         Turn {
             id,
+            tried,
             accepted: now,
             deadline: deadline.map(|span| now + span),
             timeout: None,

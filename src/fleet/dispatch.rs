@@ -63,11 +63,28 @@ impl Fleet {
         })?;
         match (&self.turns.get(&turn)?.to, free) {
             (Address::Worker(name), _) => Some((turn, name.clone())),
-            (Address::Role(_), Some(free)) => Some((turn, free)),
-            (Address::Role(_), None) => {
-                let worker = self.start_worker(cx, team, role, &spec.profiles[0], true).ok()?;
-                worker.is_free().then(|| (turn, worker.name.clone()))
-            }
+            (Address::Role(_), Some(free)) => Some((turn, self.untried(cx, team, turn, role).unwrap_or(free))),
+            (Address::Role(_), None) => Some((turn, self.start_free(cx, team, role)?)),
+        }
+    }
+
+    fn start_free(&mut self, cx: &mut Cx, team: &Arc<Team>, role: &RoleName) -> Option<WorkerName> {
+        let profile = team.roles.get(role)?.profiles.first()?;
+        let worker = self.start_worker(cx, team, role, profile, true).ok()?;
+        worker.is_free().then(|| worker.name.clone())
+    }
+
+    /// Returns a worker that did not have the turns that this one tries again, if one is free or can be at once. It does
+    /// not wait for one: another try by the same worker is worth more than none.
+    fn untried(&mut self, cx: &mut Cx, team: &Arc<Team>, turn: TurnId, role: &RoleName) -> Option<WorkerName> {
+        let tried = &self.turns.get(&turn).filter(|turn| !turn.tried.is_empty())?.tried;
+        let other = |worker: &&Arc<Worker>| worker.is_free() && !tried.contains(&worker.name);
+        if let Some(other) = self.of_role(role).find(other) {
+            return Some(other.name.clone());
+        }
+        match self.grows_at_once(team, role) {
+            true => self.start_free(cx, team, role),
+            false => None,
         }
     }
 
@@ -142,6 +159,7 @@ impl Fleet {
                 process: None,
                 turns: 0,
                 session,
+                late: None,
                 life: Life::default(),
             },
         );
@@ -180,6 +198,7 @@ impl Fleet {
         worker.process = if worker.profile.has_session() { worker.process } else { None };
         worker.state = WorkerState::Ready;
         worker.since = cx.now;
+        worker.late = None;
         if !draining && self.is_full(&worker) && !self.is_surplus(&worker) {
             worker.life.renewal = Some(Renewal::Due);
         }

@@ -3,6 +3,8 @@
 //! A launcher, which is Lua, makes it when the charter is loaded; the launch room carries it out. What differs from
 //! worker to worker stands in it as a marker such as `@{fleet.home}`. Nothing is started and no policy judged here.
 
+mod api;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +12,8 @@ use serde_json::Value;
 
 use super::signs::{Meaning, Sign};
 use super::typing::Typing;
+
+pub use api::*;
 
 /// What a marker begins with; it ends with `}`.
 pub const MARKER: &str = "@{fleet.";
@@ -25,6 +29,8 @@ pub enum Drive {
     Typed,
     /// A program without a screen, which lives between turns and reads and writes lines of JSON.
     Lines,
+    /// A program in a pane, which lives between turns and is called over HTTP.
+    Api,
 }
 
 /// How the workers of one profile are started, watched and read.
@@ -49,7 +55,11 @@ pub struct Plan {
     /// What is written to it, where it reads lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<Box<Lines>>,
-    /// What its reports mean, the first that fits: hooks of a typed program, lines of one that writes lines.
+    /// What it is asked, where it is called over HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<Box<Api>>,
+    /// What its reports mean, the first that fits: hooks of a typed program, lines of one that writes lines, events of one
+    /// that is called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signs: Vec<Sign>,
     /// True if it is ready only once it has listed the fleet's tools.
@@ -135,6 +145,19 @@ pub struct Guard {
     pub files: Vec<String>,
     /// Paths in them, such as `env.NAME`; with a `*` at the end all that begin so.
     pub names: Vec<String>,
+    /// What must not be there at the start: the program would run it inside itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unwanted: Vec<Unwanted>,
+}
+
+/// Something of the worker's directory, or above it in its repository, with which its program is not started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Unwanted {
+    /// A folder with anything in it, or a file.
+    pub path: String,
+    /// Of a file: words of which it must hold none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<String>,
 }
 
 fn is_false(value: &bool) -> bool {

@@ -32,6 +32,8 @@ pub enum Meaning {
     Said,
     /// Everything of the turn is written.
     Complete,
+    /// It came to rest.
+    Rested,
     /// It wants to be told who it is and what it is at.
     Context,
     /// Known, and of no matter.
@@ -40,7 +42,7 @@ pub enum Meaning {
 
 impl Meaning {
     /// All of them, in the order in which people read them.
-    pub const ALL: [Meaning; 12] = [
+    pub const ALL: [Meaning; 13] = [
         Meaning::Taken,
         Meaning::Replied,
         Meaning::Failed,
@@ -51,6 +53,7 @@ impl Meaning {
         Meaning::Settings,
         Meaning::Said,
         Meaning::Complete,
+        Meaning::Rested,
         Meaning::Context,
         Meaning::Nothing,
     ];
@@ -68,6 +71,7 @@ impl Meaning {
             Meaning::Settings => "settings",
             Meaning::Said => "said",
             Meaning::Complete => "complete",
+            Meaning::Rested => "rested",
             Meaning::Context => "context",
             Meaning::Nothing => "nothing",
         }
@@ -96,6 +100,9 @@ pub struct Sign {
     /// Where the text is: of the prompt, the reply or the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Which pieces are the text, where it is a list of pieces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pieces: Option<Pieces>,
     /// Where the reason is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -112,6 +119,36 @@ pub struct Sign {
     /// What the report is answered, where it waits for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
+}
+
+/// Which pieces of a list are a message's text; all that have one if nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pieces {
+    /// What must stand at these paths of a piece.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub on: BTreeMap<String, Value>,
+    /// At these paths of a piece nothing may stand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub none: Vec<String>,
+    /// Only those after the last piece at which this stands: what was said before it was given up.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub after: BTreeMap<String, Value>,
+}
+
+impl Pieces {
+    fn of(&self, pieces: &[Value]) -> Vec<Value> {
+        let stands = |on: &BTreeMap<String, Value>, piece: &Value| {
+            on.iter().all(|(path, wanted)| at(piece, path) == Some(wanted))
+        };
+        let from = match self.after.is_empty() {
+            true => 0,
+            false => pieces.iter().rposition(|piece| stands(&self.after, piece)).map_or(0, |last| last + 1),
+        };
+        let is_text = |piece: &&Value| {
+            stands(&self.on, piece) && !self.none.iter().any(|path| at(piece, path).is_some_and(is_something))
+        };
+        pieces[from..].iter().filter(is_text).cloned().collect()
+    }
 }
 
 /// What a rule found in a report.
@@ -139,7 +176,10 @@ pub fn read<'a>(signs: &'a [Sign], report: &Value) -> Option<Read<'a>> {
     let text = |path: &Option<String>| path.as_deref().and_then(|path| text_at(report, path));
     Some(Read {
         sign,
-        text: text(&sign.text),
+        text: match (&sign.pieces, sign.text.as_deref().and_then(|path| at(report, path))) {
+            (Some(pieces), Some(Value::Array(list))) => text_of(&Value::Array(pieces.of(list))),
+            _ => text(&sign.text),
+        },
         why: text(&sign.why),
         id: text(&sign.id),
         model: text(&sign.model),
@@ -162,14 +202,21 @@ impl Sign {
     }
 }
 
-/// Returns what stands at a path.
+/// Returns what stands at a path; of a list a number names an item, from 0 on.
 pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(value, |value, name| value.get(name))
+    path.split('.').try_fold(value, |value, name| match value {
+        Value::Array(list) => list.get(name.parse::<usize>().ok()?),
+        value => value.get(name),
+    })
 }
 
 /// Returns the text at a path: a text itself, or the texts of a list of pieces, as messages are made of.
 fn text_at(value: &Value, path: &str) -> Option<String> {
-    match at(value, path)? {
+    text_of(at(value, path)?)
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         Value::Array(pieces) => {
@@ -180,7 +227,7 @@ fn text_at(value: &Value, path: &str) -> Option<String> {
     }
 }
 
-fn is_something(value: &Value) -> bool {
+pub(super) fn is_something(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(is) => *is,
@@ -246,6 +293,30 @@ mod tests {
         );
         assert_eq!(read.usage, Some(Usage { input: 7, output: 2, ..Usage::default() }));
         assert_eq!(super::read(&signs, &json!({})).expect("it fits everything").usage, None);
+        assert_eq!(at(&report, "message.content.1.text"), Some(&json!("a")));
+        assert_eq!(at(&report, "message.content.9.text"), None);
+    }
+
+    #[test]
+    fn of_a_list_of_pieces_only_those_that_are_meant_are_the_text() {
+        let signs = signs(json!([{
+            "is": "replied", "text": "parts",
+            "pieces": {"on": {"type": "text"}, "none": ["synthetic"], "after": {"type": "step"}},
+        }]));
+        let piece = |kind: &str, text: &str| json!({"type": kind, "text": text});
+        let parts = [
+            piece("step", ""),
+            piece("text", "given up"),
+            piece("step", ""),
+            piece("thought", "hm"),
+            piece("text", "a"),
+            json!({"type": "text", "text": "not said", "synthetic": true}),
+            piece("text", "b"),
+        ];
+        let text = |parts: &[Value]| read(&signs, &json!({"parts": parts})).expect("it fits everything").text;
+        assert_eq!(text(&parts).as_deref(), Some("a\nb"));
+        assert_eq!(text(&parts[4..]).as_deref(), Some("a\nb"), "without a step");
+        assert_eq!(text(&parts[..1]), None);
     }
 
     #[test]

@@ -110,6 +110,8 @@ pub struct Fleet {
     /// What lies in the leader's mailbox and was shown to nobody yet.
     pub(super) unread: OrdSet<MessageId>,
     pub(super) nudge: Nudge,
+    /// Which turn asks again for an earlier one.
+    pub(super) amended: OrdMap<TurnId, TurnId>,
 }
 
 /// What one step has come to so far, and the moment it happens at.
@@ -171,6 +173,7 @@ impl Fleet {
             drafts: OrdMap::new(),
             unread: OrdSet::new(),
             nudge: Nudge::default(),
+            amended: OrdMap::new(),
         }
     }
 

@@ -10,10 +10,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bounds::RunBudget;
 use super::grants::Grants;
 use super::ids::{ProfileName, RecipeName, RoleName};
 use super::life::{ContextCap, Restarts};
 use super::plan::{Drive, Plan};
+use super::shape::Shapes;
 use super::time::{Span, Time};
 use super::typing::Typing;
 use super::work::WorktreeSpec;
@@ -40,6 +42,9 @@ pub struct Team {
     pub recipes: BTreeMap<RecipeName, RecipeSpec>,
     /// The rubrics' reasons, in the order in which they are asked.
     pub rubrics: Vec<String>,
+    /// Schemas that answers may be asked to fit, by name.
+    #[serde(default)]
+    pub shapes: Shapes,
     /// Events that have a handler, by the words of `FleetEvent`.
     #[serde(default)]
     pub handlers: BTreeSet<String>,
@@ -104,7 +109,8 @@ impl Profile {
 
     /// Returns whether its workers have a screen.
     pub fn has_screen(&self) -> bool {
-        self.has_session() && self.plan.as_ref().is_none_or(|plan| plan.drive == Drive::Typed)
+        let shows = |plan: &Plan| plan.drive == Drive::Typed || plan.api.as_ref().is_some_and(|api| !api.attach);
+        self.has_session() && self.plan.as_deref().is_none_or(shows)
     }
 
     /// Returns how its workers are typed to.
@@ -143,6 +149,9 @@ pub struct RecipeSpec {
     /// How long a run of it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Span>,
+    /// What a run of it may use at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<RunBudget>,
     /// Where it is declared, such as `recipes/bug-hunt.lua:3`.
     pub at: String,
 }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{RoleName, TurnId, WorkerName};
+use super::late::Late;
 use super::life::{Life, Renewal};
 use super::team::Profile;
 use super::time::Time;
@@ -92,6 +93,9 @@ pub struct Worker {
     /// The number of its session, which no other worker ever had; 0 for one that lives only inside its turns.
     #[serde(default)]
     pub session: u64,
+    /// Who gets its reply should it still come, to the turn that it has and that ended without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<Box<Late>>,
     /// What is kept of its present session.
     #[serde(default)]
     pub life: Life,

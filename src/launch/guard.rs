@@ -4,6 +4,8 @@
 //! only a hash of it. What cannot be read counts as well, since the worker's program may read it otherwise. What
 //! follows is not decided here.
 
+pub(super) mod unwanted;
+
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -132,7 +134,11 @@ mod tests {
     #[test]
     fn a_setting_that_comes_or_changes_is_noticed_and_one_that_was_there_is_not() {
         let place = tempfile::TempDir::new().expect("a temporary directory");
-        let guard = Guard { files: vec![".x/s.json".into()], names: vec!["env.URL".into(), "helper".into()] };
+        let guard = Guard {
+            files: vec![".x/s.json".into()],
+            names: vec!["env.URL".into(), "helper".into()],
+            ..Guard::default()
+        };
         let look = || look(&guard, &Fill::default(), place.path());
         let write = |text: &str| fs::write(place.path().join(".x/s.json"), text).expect("written");
         let at_start = look();
@@ -155,7 +161,8 @@ mod tests {
     #[test]
     fn a_name_with_a_star_is_all_with_that_begin() {
         let place = tempfile::TempDir::new().expect("a temporary directory");
-        let guard = Guard { files: vec!["s.json".into()], names: vec!["env.USE_*".into(), "key*".into()] };
+        let guard =
+            Guard { files: vec!["s.json".into()], names: vec!["env.USE_*".into(), "key*".into()], ..Guard::default() };
         let moved = |text: &str| {
             fs::write(place.path().join("s.json"), text).expect("written");
             Found::default().moved(&look(&guard, &Fill::default(), place.path())).map(str::to_owned)
@@ -169,7 +176,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_counts_if_it_stays() {
         let place = tempfile::TempDir::new().expect("a temporary directory");
-        let guard = Guard { files: vec!["s.json".into()], names: vec!["env.URL".into()] };
+        let guard = Guard { files: vec!["s.json".into()], names: vec!["env.URL".into()], ..Guard::default() };
         let path = place.path().join("s.json");
         let look = || look_twice(&guard, &Fill::default(), place.path(), || ());
         let at_start = look();
@@ -199,7 +206,8 @@ mod tests {
     #[test]
     fn a_device_or_a_pipe_is_not_waited_for_and_counts() {
         let place = tempfile::TempDir::new().expect("a temporary directory");
-        let guard = Guard { files: vec!["zero".into(), "pipe".into()], names: vec!["env.URL".into()] };
+        let guard =
+            Guard { files: vec!["zero".into(), "pipe".into()], names: vec!["env.URL".into()], ..Guard::default() };
         let look = || look_twice(&guard, &Fill::default(), place.path(), || ());
         let at_start = look();
         super::super::read::tests::pipe(&place.path().join("pipe"));
@@ -208,7 +216,7 @@ mod tests {
         symlink("/dev/zero", place.path().join("zero")).expect("linked");
         assert_eq!(piped.moved(&look()), Some("what cannot be read in zero"));
         fs::create_dir(place.path().join("dir")).expect("made");
-        let guard = Guard { files: vec!["dir".into()], names: Vec::new() };
+        let guard = Guard { files: vec!["dir".into()], names: Vec::new(), ..Guard::default() };
         assert_eq!(Found::default().moved(&look_twice(&guard, &Fill::default(), place.path(), || ())), None);
     }
 }

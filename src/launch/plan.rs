@@ -79,6 +79,11 @@ pub enum PlanError {
         /// The variable.
         variable: String,
     },
+    /// Other machines could reach what it starts.
+    #[error(
+        "profile {0} starts a program that other machines can reach without any proof of who they are; write allow_exposed = true under [launch] in fleetd.toml if nobody else is on this network"
+    )]
+    Exposed(String),
     /// It names an address itself.
     #[error(
         "profile {profile}: {field} names the host {host}, which is not one of its endpoint: a charter names no address; list it as [endpoints.NAME] in fleetd.toml, and let the profile say endpoint = \"NAME\""

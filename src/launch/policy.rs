@@ -21,6 +21,8 @@ pub struct Policy {
     pub executables: Vec<String>,
     /// The model addresses that a profile may name.
     pub endpoints: BTreeMap<EndpointName, Endpoint>,
+    /// Whether programs may be started that other machines can reach without any proof.
+    pub allow_exposed: bool,
 }
 
 impl Policy {
@@ -69,6 +71,9 @@ impl Policy {
             check(format!("env.{name}"), value)?;
         }
         let Some(plan) = profile.plan.as_deref() else { return Ok(()) };
+        if plan.api.as_ref().is_some_and(|api| api.exposed) && !self.allow_exposed {
+            return Err(PlanError::Exposed(profile.name.to_string()));
+        }
         for (name, value) in &plan.env {
             check(format!("env.{name}"), value)?;
         }
@@ -125,6 +130,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::fleet::plan::Api;
     use crate::launch::plan::tests::profile;
 
     fn policy() -> Policy {
@@ -134,7 +140,7 @@ mod tests {
             allowed_hosts: vec!["llm.example".into()],
             max_busy: None,
         };
-        Policy { executables: Vec::new(), endpoints: [(EndpointName("local".into()), endpoint)].into() }
+        Policy { endpoints: [(EndpointName("local".into()), endpoint)].into(), ..Policy::default() }
     }
 
     fn on_endpoint(name: &str, plan: Plan) -> Profile {
@@ -169,6 +175,16 @@ mod tests {
         let files = [("a.json".to_owned(), json!({"env": {"BASE": "http://evil.example"}}))].into();
         let refused = said(&on_endpoint("local", Plan { files, ..plan })).expect_err("in a file");
         assert!(refused.contains("files[a.json].env.BASE names the host evil.example"), "{refused}");
+    }
+
+    #[test]
+    fn what_other_machines_can_reach_is_started_only_where_the_operator_allows_it() {
+        let api = Api { exposed: true, ..Api::default() };
+        let plan = Plan { drive: Drive::Api, argv: vec!["x".into()], api: Some(Box::new(api)), ..Plan::default() };
+        let profile = on_endpoint("local", plan);
+        let refused = policy().check(&profile).expect_err("nobody allowed it").to_string();
+        assert!(refused.contains("allow_exposed = true"), "{refused}");
+        assert_eq!(Policy { allow_exposed: true, ..policy() }.check(&profile), Ok(()));
     }
 
     #[test]

@@ -1,11 +1,16 @@
-//! What launchers of sessions share, whether a session is typed to or reads lines: its directory, the place in which it
-//! works, who keeps it and how that is told things, what its own program reports, the first line of its texts. How a text gets into it is theirs alone.
+//! What launchers of sessions share, whether a session is typed to, reads lines or is called: its directory, the place in which it
+//! works, how it comes up, who keeps it and how that is told things, what its own program reports, the first line of its
+//! texts. How a text gets into it is theirs alone.
 
+pub(super) mod all;
+pub(super) mod begin;
 pub(super) mod dir;
 pub(super) mod front;
+pub(super) mod given;
 pub(super) mod gone;
 pub(super) mod handed;
 pub(super) mod hear;
+pub(super) mod pane;
 pub(super) mod place;
 pub(super) mod roster;
 pub(super) mod sweep;

@@ -2,7 +2,9 @@
 //! model understand each other. What fleetd does with them is shown in other files.
 
 mod headless;
+mod leader;
 mod line;
+mod opencode;
 mod signs;
 mod starts;
 mod team;

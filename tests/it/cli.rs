@@ -5,6 +5,7 @@ mod charter;
 mod doctor;
 mod help;
 mod init;
+mod init_files;
 mod talk;
 mod waits;
 

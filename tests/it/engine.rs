@@ -63,6 +63,9 @@ impl Journal for Disk {
             _ => None,
         }))
     }
+    fn late(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
     fn turn(&self, _: TurnId) -> Boxed<Result<Option<Turn>, JournalError>> {
         now(None)
     }

@@ -31,6 +31,8 @@ const PATHS: &[(&str, &str, &str)] = &[
     ("GET", "/v1/turns/{id}", "status"),
     ("GET", "/v1/turns/{id}/wait", "status"),
     ("GET", "/v1/runs/{id}", "status"),
+    ("GET", "/v1/runs/{id}/replay", "status"),
+    ("POST", "/v1/runs/{id}/resume", "run"),
     ("GET", "/v1/runs/{id}/wait", "status"),
     ("GET", "/v1/poll", "poll"),
     ("POST", "/v1/ack", "ack"),

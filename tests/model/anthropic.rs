@@ -1,5 +1,5 @@
 //! The dialect of `POST /v1/messages`: what stands in a request, and what a step comes to on the wire, streamed or
-//! whole. Another dialect is a file beside this one. Nothing is sent here, and no time passes.
+//! whole. Nothing is sent here, and no time passes.
 
 use serde_json::{Map, Value, json};
 
@@ -42,6 +42,12 @@ pub fn all_text(body: &Value) -> String {
         parts.extend(blocks(&message["content"], "tool_result").map(|block| joined(&block["content"])));
     }
     parts.join("\n")
+}
+
+/// Returns the names of the tools that the model may call.
+pub fn tools(body: &Value) -> Vec<&str> {
+    let tools = body["tools"].as_array().into_iter().flatten();
+    tools.filter_map(|tool| tool["name"].as_str()).collect()
 }
 
 /// Returns an error as this dialect writes it.

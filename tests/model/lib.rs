@@ -5,6 +5,8 @@
 mod acts;
 mod anthropic;
 mod conversation;
+mod dialect;
+mod openai;
 mod record;
 pub mod script;
 mod server;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::anthropic;
+use crate::dialect::Dialect;
 
 /// One request, as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,12 +27,13 @@ pub struct Recorded {
 impl Recorded {
     /// Tells whether this asks the model for an answer; the rest are probes.
     pub fn is_for_an_answer(&self) -> bool {
-        self.method == "POST" && self.path.split('?').next() == Some(anthropic::PATH)
+        self.asks().is_some()
     }
 
     /// Returns the session that the agent names, or nothing.
     pub fn session(&self) -> &str {
-        self.header("x-claude-code-session-id")
+        let names = ["x-claude-code-session-id", "x-session-id"];
+        names.into_iter().map(|name| self.header(name)).find(|id| !id.is_empty()).unwrap_or_default()
     }
 
     /// Returns the value of a header (in lower case), or nothing.
@@ -48,12 +49,16 @@ impl Recorded {
 
     /// Returns the names of the tools that the model may call.
     pub fn tools(&self) -> Vec<&str> {
-        let tools = self.body["tools"].as_array().into_iter().flatten();
-        tools.filter_map(|tool| tool["name"].as_str()).collect()
+        self.asks().map(|dialect| dialect.tools(&self.body)).unwrap_or_default()
     }
 
     /// Returns all text that the model was given: its system prompt, and every message whoever said it.
     pub fn text(&self) -> String {
-        anthropic::all_text(&self.body)
+        self.asks().map(|dialect| dialect.all_text(&self.body)).unwrap_or_default()
+    }
+
+    /// Returns the dialect in which this asks for an answer.
+    pub(crate) fn asks(&self) -> Option<Dialect> {
+        Dialect::of(&self.path).filter(|_| self.method == "POST")
     }
 }

@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 use crate::acts::{Act, streamed};
 use crate::anthropic;
 use crate::conversation::Conversations;
+use crate::dialect::Dialect;
 use crate::record::Recorded;
 use crate::script::{self, Part, Step};
 
@@ -144,9 +145,11 @@ async fn take(
     lock(&kept.requests).push(recorded.clone());
     match (&method, uri.path()) {
         (&Method::HEAD, "/") => Response::new(Body::empty()),
-        (&Method::POST, anthropic::PATH) => answer(&kept, &recorded).await,
         (&Method::POST, anthropic::COUNT_PATH) => json_answer(200, &json!({"input_tokens": body.len() / 4})),
-        _ => json_answer(404, &anthropic::error(404, &format!("{method} {} is not here", uri.path()))),
+        _ => match recorded.asks() {
+            Some(dialect) => answer(&kept, &recorded, dialect).await,
+            None => json_answer(404, &anthropic::error(404, &format!("{method} {} is not here", uri.path()))),
+        },
     }
 }
 
@@ -167,9 +170,9 @@ fn for_the_test(kept: &Kept, method: &Method, uri: &Uri, body: &Bytes) -> Option
     }
 }
 
-async fn answer(kept: &Kept, recorded: &Recorded) -> Response<Body> {
+async fn answer(kept: &Kept, recorded: &Recorded, dialect: Dialect) -> Response<Body> {
     let conversation = format!("{} {}", recorded.session(), recorded.header("x-claude-code-agent-id"));
-    let asked = anthropic::asked(conversation, &recorded.body);
+    let asked = dialect.asked(conversation, &recorded.body);
     let mut step = lock(&kept.conversations).next(&asked);
     // Waits that come first hold the first byte back.
     while let Some(Part::Sleep(time)) = step.parts.first() {
@@ -180,15 +183,15 @@ async fn answer(kept: &Kept, recorded: &Recorded) -> Response<Body> {
         // Dropped when the caller hangs up.
         std::future::pending::<()>().await;
     }
-    if let Some(refused) = refused(&step) {
+    if let Some(refused) = refused(&step, dialect) {
         return refused;
     }
     let asked_for = recorded.body["model"].as_str().unwrap_or_default();
     if recorded.body["stream"] == true {
-        let acts = anthropic::stream(&step, asked_for, &kept.id());
+        let acts = dialect.stream(&step, asked_for, &kept.id());
         return response(200, "text/event-stream", streamed(acts));
     }
-    let whole = anthropic::whole(&step, asked_for, &kept.id());
+    let whole = dialect.whole(&step, asked_for, &kept.id());
     let ends = |part: &&Part| matches!(part, Part::Stall | Part::Hang | Part::Cut);
     match step.parts.iter().find(ends) {
         Some(Part::Cut) => response(200, "application/json", streamed(vec![Act::Send("{".to_owned()), Act::Cut])),
@@ -198,11 +201,11 @@ async fn answer(kept: &Kept, recorded: &Recorded) -> Response<Body> {
 }
 
 /// The refusal that a step is, unless something is said before it.
-fn refused(step: &Step) -> Option<Response<Body>> {
+fn refused(step: &Step, dialect: Dialect) -> Option<Response<Body>> {
     let says = |part: &Part| matches!(part, Part::Say(_) | Part::Think(_) | Part::Tool { .. });
     let first = step.parts.iter().find(|part| says(part) || matches!(part, Part::Error { .. }));
     let Some(Part::Error { status, text }) = first else { return None };
-    let mut refused = json_answer(*status, &anthropic::error(*status, text));
+    let mut refused = json_answer(*status, &dialect.error(*status, text));
     for part in &step.parts {
         if let Part::RetryAfter(seconds) = part {
             refused.headers_mut().insert("retry-after", (*seconds).into());

@@ -2,6 +2,7 @@
 //! What they remember comes from answers alone; the fleet's own rows are read only to choose ids worth naming.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use fleetd::fleet::Fleet;
 use fleetd::fleet::acts::Action;
@@ -10,6 +11,7 @@ use fleetd::fleet::ids::{Key, Ticket, TurnId, WorkerName};
 use fleetd::fleet::input::{Answer, Asked, Call, Keyed, RunCall, SendCall};
 use fleetd::fleet::refusal::Refusal;
 use fleetd::fleet::seat::Sitter;
+use fleetd::fleet::shape::Shape;
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::{Span, Time};
 use fleetd::fleet::turn::{Priority, TurnState};
@@ -188,6 +190,8 @@ pub fn call_of(op: Op, fleet: &Fleet, journal: &Journal, now: Time) -> Option<(C
                 kind: None,
                 priority: if urgent { Priority::Now } else { Priority::Normal },
                 deadline: [None, Some(3), Some(30), Some(900)][usize::from(deadline)].map(Span::seconds),
+                shape: (deadline == 1)
+                    .then(|| Arc::new(Shape { schema: serde_json::Value::Bool(true), corrections: 1 })),
                 key,
             };
             (by.caller(), Call::Send(send))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fleetd::fleet::Limits;
+use fleetd::fleet::bounds::RunBudget;
 use fleetd::fleet::events::FleetEvent;
 use fleetd::fleet::life::{ContextCap, Restarts};
 use fleetd::fleet::team::{Generation, Profile, RecipeSpec, Role, Team};
@@ -37,6 +38,7 @@ pub fn team(plan: CharterPlan, number: u64) -> Arc<Team> {
         profiles: BTreeMap::new(),
         roles: BTreeMap::new(),
         recipes: BTreeMap::new(),
+        shapes: Default::default(),
         rubrics: Vec::new(),
         handlers: FleetEvent::WORDS.iter().map(|word| (*word).to_string()).collect(),
     };
@@ -69,6 +71,7 @@ pub fn team(plan: CharterPlan, number: u64) -> Arc<Team> {
         about: None,
         input: Value::Null,
         deadline: plan.changed.then_some(Span::minutes(10)),
+        budget: plan.changed.then_some(RunBudget { turns: Some(3), ..RunBudget::default() }),
         at: "recipes/program.lua:1".into(),
     };
     team.recipes.insert(recipe.name.clone(), recipe);

@@ -90,7 +90,9 @@ fn ended_or_explained(world: &World) -> Done {
         return stuck(format!("{} is not answered: {question:?}", question.id));
     }
     for id in world.open_runs() {
-        let waits = world.fleet.turns().any(|turn| turn.step.as_ref().is_some_and(|step| step.run == id));
+        let of_run = |at: &Option<fleetd::fleet::turn::StepRef>| at.as_ref().is_some_and(|at| at.run == id);
+        let waits = world.fleet.turns().any(|turn| of_run(&turn.step))
+            || world.fleet.runs().any(|child| child.outcome.is_none() && of_run(&child.parent));
         if !waits {
             return Err(Broken { rule: "a run goes on", how: format!("{id} waits for nothing") });
         }

@@ -121,6 +121,20 @@ impl Watch {
                 }
                 Ok(())
             }
+            Record::Late(id, Some(late)) => {
+                let ended = journal.envelopes.get(id).is_some_and(|end| {
+                    matches!(end.outcome, Outcome::TimedOut | Outcome::Cancelled) && end.outcome != late.outcome
+                });
+                let said = late.ok && late.late.is_some() && *late.text == *format!("the reply to {id}");
+                let mail = step
+                    .records
+                    .iter()
+                    .any(|record| matches!(record, Record::Message(message) if message.about == About::Late(*id)));
+                match ended && said && mail {
+                    true => Ok(()),
+                    false => broken("a late reply is held and marked", format!("{id}: {late:?}")),
+                }
+            }
             Record::Draft(id, None) => {
                 self.drafted.extend(journal.drafts.get(id).map(|text| (*id, text.clone())));
                 Ok(())
@@ -307,8 +321,16 @@ fn due(fleet: &Fleet, journal: &Journal, limits: &Limits, now: Time, came_back: 
             return broken("deadlines are kept", format!("{} is {:?}", turn.id, turn.state));
         }
     }
-    if let Some(run) = fleet.runs().find(|run| run.outcome.is_none() && later(run.deadline)) {
+    // One that reached its deadline comes to its own end, for which it has a while.
+    let end = |run: &fleetd::fleet::run::Run| run.closing.as_ref().map(|closing| closing.until).or(run.deadline);
+    if let Some(run) = fleet.runs().find(|run| run.outcome.is_none() && later(end(run))) {
         return broken("deadlines are kept", format!("{} goes on", run.id));
+    }
+    if let Some(run) = fleet.runs().find(|run| {
+        run.outcome.is_none()
+            && run.parent.as_ref().is_some_and(|at| fleet.run(at.run).is_none_or(|parent| parent.outcome.is_some()))
+    }) {
+        return broken("a run ends with the one above it", format!("{} goes on", run.id));
     }
     let open = |step: &fleetd::fleet::run::Step| fleet.run(step.run).is_some_and(|run| run.outcome.is_none());
     let sleeps =

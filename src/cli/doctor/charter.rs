@@ -40,7 +40,11 @@ pub async fn look(config: &Config) -> Vec<Finding> {
             return vec![Finding::note(Check::Charter, what).fix("fleetd init writes one to begin with")];
         }
     };
-    let policy = Policy { executables: config.executables.clone(), endpoints: config.endpoints.clone() };
+    let policy = Policy {
+        executables: config.executables.clone(),
+        endpoints: config.endpoints.clone(),
+        allow_exposed: config.allow_exposed,
+    };
     let asked = dir.clone();
     match ask::blocking(LIMIT, move || facts(&asked, &policy)).await {
         Some(facts) => judge(&facts, &dir),

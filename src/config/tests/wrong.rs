@@ -42,7 +42,8 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "pane_host = \"agentapi\"",
-        "/e/fleetd.toml:1: pane_host = \"agentapi\" is not in this version | write \"auto\", \"herdr\" or \"embedded\"",
+        "/e/fleetd.toml:1: pane_host = \"agentapi\": AgentAPI holds no panes for fleetd; it is a launcher | \
+         write \"auto\", \"herdr\" or \"embedded\", and profiles with launcher = \"agentapi\"",
     ),
     (
         "pane_host = \"embeded\"",

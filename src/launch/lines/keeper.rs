@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::ended::gone;
 use super::super::ending;
 use super::super::fill::Fill;
+use super::super::session::begin::begin;
 use super::super::session::dir::{Facts, SessionDir, said};
 use super::super::session::front::Order;
 use super::super::session::gone::how_it_ended;
@@ -109,7 +110,7 @@ impl Keeper {
 
     /// Keeps the session to its end and reports it.
     pub(super) async fn run(mut self, may_start: bool) {
-        let Some(root) = self.begin(may_start).await else { return };
+        let Some(root) = begin(&mut self, may_start).await else { return };
         let gone = gone(root);
         tokio::pin!(gone);
         let mut next = Instant::now();

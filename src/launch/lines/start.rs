@@ -1,19 +1,22 @@
-//! How a session comes up: started if nobody has, adopted if somebody has, and ready once its program has listed the
-//! fleet's tools; it writes nothing before its first text. What does not come up is ended whole.
+//! How a session that reads lines comes up: started without a screen, and ready once its program has listed the fleet's
+//! tools. What does not come up is ended whole, and its last words are told.
 
 use std::fs::{self, File};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::super::pane_exec::{Args, MAX_OUTPUT, Mode};
+use super::super::session::begin::{Coming, Obstacle, record_of};
 use super::super::session::dir::{SessionDir, Standing, said};
-use super::super::session::tree::moved_in;
+use super::super::session::tree::Tree;
 use super::keeper::Keeper;
 use crate::fleet::input::Sighting;
-use crate::fleet::worker::WorkerState;
+use crate::fleet::worker::Worker;
 use crate::process::ProcessId;
 
 /// How long a pane-exec may take to claim its session.
@@ -21,78 +24,27 @@ const TO_CLAIM: Duration = Duration::from_secs(5);
 /// How often it is looked while something is expected of a process that tells nobody.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What is in the way of a start.
-enum Obstacle {
-    /// It can never be started as it is.
-    Final(String),
-    /// A later try may succeed.
-    Passing(String),
-}
-
-impl Keeper {
-    /// Brings the session up, or finds it; returns its pane-exec once it is known, and nothing when it is over already.
-    pub(super) async fn begin(&mut self, may_start: bool) -> Option<ProcessId> {
-        if may_start {
-            // There before its tree, so that nobody takes that for one without a session.
-            drop(self.dir.on_disk(SessionDir::create).await);
-        }
-        match self.tree().settle_in(may_start).await {
-            Ok(cwd) => self.worker = moved_in(&self.worker, cwd),
-            Err(why) if matches!(self.dir.on_disk(SessionDir::seal).await, Ok(true)) => {
-                self.not_up(why).await;
-                return None;
-            }
-            Err(_) => {}
-        }
-        let until = Instant::now() + self.worker.profile.typing().ready_timeout.std();
-        let is_starting = self.worker.state == WorkerState::Starting;
-        loop {
-            match self.dir.standing() {
-                Ok(Standing::Running(root)) => {
-                    self.recall();
-                    let worker = self.worker.name.clone();
-                    self.desk.tell(Sighting::Began { worker, process: root.into() }).await;
-                    if is_starting && !self.until_ready(root, until).await {
-                        return None;
-                    }
-                    return Some(root);
-                }
-                Ok(Standing::Ended(_, record)) if is_starting && may_start => {
-                    self.not_up(said(record.as_deref())).await;
-                    return None;
-                }
-                Ok(Standing::Ended(..)) => {
-                    self.recall();
-                    self.report_gone().await;
-                    return None;
-                }
-                Ok(Standing::Unclaimed) if self.stop.is_cancelled() || !may_start => {
-                    match self.dir.on_disk(SessionDir::seal).await {
-                        Ok(true) => {
-                            self.report_gone().await;
-                            return None;
-                        }
-                        Ok(false) => {}
-                        Err(error) => self.trouble(&error.to_string()).await,
-                    }
-                }
-                Ok(Standing::Unclaimed) => match self.start().await {
-                    Ok(()) => {}
-                    Err(Obstacle::Passing(why)) if Instant::now() < until => self.trouble(&why).await,
-                    Err(Obstacle::Passing(why) | Obstacle::Final(why)) => {
-                        // One that is still on its way must find that it is not wanted.
-                        if matches!(self.dir.on_disk(SessionDir::seal).await, Ok(true)) {
-                            self.not_up(why).await;
-                            return None;
-                        }
-                    }
-                },
-                Err(error) => self.trouble(&error.to_string()).await,
-            }
-        }
+impl Coming for Keeper {
+    fn worker(&mut self) -> &mut Arc<Worker> {
+        &mut self.worker
     }
 
-    /// Starts the session's pane-exec and waits until it has claimed the session.
+    fn dir(&self) -> &SessionDir {
+        &self.dir
+    }
+
+    fn tree(&self) -> Tree<'_> {
+        Keeper::tree(self)
+    }
+
+    fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    fn recall(&mut self) {
+        Keeper::recall(self);
+    }
+
     async fn start(&mut self) -> Result<(), Obstacle> {
         self.dir.on_disk(SessionDir::create).await.map_err(|error| Obstacle::Passing(error.to_string()))?;
         let (plan, facts) = self.site().prepare().await.map_err(Obstacle::Final)?;
@@ -130,7 +82,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Waits until the program has listed the fleet's tools; else ends the session and says why it did not come up.
+    /// Waits until the program has listed the fleet's tools; it writes nothing before its first text.
     async fn until_ready(&mut self, root: ProcessId, until: Instant) -> bool {
         let why = loop {
             if self.stop.is_cancelled() {
@@ -138,11 +90,7 @@ impl Keeper {
                 return false;
             }
             if !root.is_alive() {
-                let record = match self.dir.standing() {
-                    Ok(Standing::Ended(_, record)) => record,
-                    _ => None,
-                };
-                break said(record.as_deref());
+                break said(record_of(&self.dir).as_deref());
             }
             let wants_tools = self.plan().is_some_and(|plan| plan.lists_tools) && !self.listed;
             let missing = match self.pipe.open(&self.dir.input()) {
@@ -165,18 +113,21 @@ impl Keeper {
             }
         };
         super::super::ending::end(root).await;
-        self.not_up(why).await;
+        self.not_up(why, true).await;
         false
     }
 
-    async fn not_up(&mut self, why: String) {
+    async fn not_up(&mut self, why: String, _ran: bool) {
         let why = self.last_words(why);
         let why = why + &self.clear_away().await;
         self.desk.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
     }
 
-    async fn trouble(&self, why: &str) {
-        tracing::warn!(worker = %self.worker.name, why, "a session cannot be started or found; it is tried until it can");
-        self.rest().await;
+    async fn report_gone(&mut self) {
+        Keeper::report_gone(self).await;
+    }
+
+    async fn tell(&self, sighting: Sighting) {
+        self.desk.tell(sighting).await;
     }
 }

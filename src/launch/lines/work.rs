@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::super::session::front::PAUSED;
-use super::super::session::text::noted;
+use super::super::session::given::given;
 use super::keeper::Keeper;
 use super::output::Output;
 use super::stop::Stopping;
@@ -32,8 +32,6 @@ const TO_BE_FOUND: Duration = Duration::from_secs(10);
 const TELL_AGAIN: Duration = Duration::from_secs(2);
 /// How much a program may write in one turn.
 const MOST: u64 = 1024 * 1024 * 1024;
-/// How much of a note is given.
-const MOST_OF_A_NOTE: usize = 64 * 1024;
 
 /// What a session is at.
 pub(super) enum Doing {
@@ -85,7 +83,7 @@ impl Keeper {
         if matches!(&self.doing, Doing::At(at) if at.turn == turn.id) {
             return;
         }
-        let given = self.given(&turn, note).await;
+        let given = given(&self.desk.options.journal, &turn, &self.worker, note).await;
         if let Some(note) = self.note_of(turn.id) {
             // It may have been written. What it came to stands in the output, if anywhere.
             self.reread(&note);
@@ -107,17 +105,6 @@ impl Keeper {
         if let Err(why) = written {
             self.hold(turn.id, turn.hands(), why).await;
         }
-    }
-
-    /// Returns the text of a turn as it is given.
-    async fn given(&self, turn: &Turn, note: Option<TurnId>) -> Result<String, String> {
-        let journal = &self.desk.options.journal;
-        let prompt = journal.prompt(turn.prompt_of).await.map_err(|error| error.to_string())?;
-        let text = text::given(turn.id, &turn.sender.to_string(), &prompt.ok_or("its prompt is not in the store")?);
-        let Some(note) = note else { return Ok(text) };
-        let envelope = journal.envelope(note).await.map_err(|error| error.to_string())?;
-        // The note of the session before this one.
-        Ok(envelope.map_or(text.clone(), |envelope| noted(&text, &envelope.text, MOST_OF_A_NOTE)))
     }
 
     fn at(&self, turn: &Turn, text: String, known: Option<String>, from: u64, given: Option<Instant>) -> At {

@@ -40,6 +40,15 @@ pub(in crate::launch) struct Facts {
     /// By what its hooks are known besides their process.
     #[serde(default)]
     pub token: String,
+    /// Where its program listens on loopback, if it is called over HTTP.
+    #[serde(default)]
+    pub port: Option<u16>,
+    /// By what it knows who calls.
+    #[serde(default)]
+    pub password: String,
+    /// What it calls its conversation.
+    #[serde(default)]
+    pub conversation: Option<String>,
     /// What stood at the guarded places at the start.
     #[serde(default)]
     pub found: Found,

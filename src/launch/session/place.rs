@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 
 use super::super::env::Provenance;
@@ -39,9 +40,14 @@ impl Site<'_> {
         let mut facts = match &known {
             Some(facts) => facts.clone(),
             None => {
-                let [id, token] = [(); 2].map(|()| random());
+                let [id, token, password] = [(); 3].map(|()| random());
                 let (id, token) = (uuid(id.map_err(unfit)?), hex(&token.map_err(unfit)?));
-                Facts { cwd, id, url: self.url.to_owned(), token, ..Facts::default() }
+                let mut facts = Facts { cwd, id, url: self.url.to_owned(), token, ..Facts::default() };
+                if self.worker.profile.plan.as_ref().is_some_and(|plan| plan.api.is_some()) {
+                    facts.password = hex(&password.map_err(unfit)?);
+                    facts.port = Some(free_port().map_err(|error| format!("no port is free on loopback: {error}"))?);
+                }
+                facts
             }
         };
         let (profile, policy) = (&self.worker.profile, self.policy);
@@ -59,6 +65,12 @@ impl Site<'_> {
             return Ok((prepared, facts));
         }
         let plan = profile.plan.clone();
+        let unwanted = plan.as_ref().and_then(|plan| plan.guard.as_ref()).map(|guard| guard.unwanted.clone());
+        if let Some(found) = guard::unwanted::find(&unwanted.unwrap_or_default(), &facts.cwd) {
+            return Err(format!(
+                "its program would run something of the project inside itself: {found}; see the options of its launcher, or take that away"
+            ));
+        }
         let made = self.dir.on_disk(move |dir| {
             if let Some(plan) = plan {
                 home::make(&dir.home(), &plan, &fill, &facts.cwd).map_err(|error| error.to_string())?;
@@ -86,7 +98,8 @@ impl Site<'_> {
     pub(in crate::launch) fn astray(&self, facts: &Facts) -> Option<String> {
         let (then, now) = (&*facts.url, self.url);
         let plan = self.worker.profile.plan.as_deref();
-        let needs = plan.is_some_and(|plan| plan.lists_tools || !plan.signs.is_empty());
+        // Events come to us; hooks look for us.
+        let needs = plan.is_some_and(|plan| plan.lists_tools || (plan.api.is_none() && !plan.signs.is_empty()));
         (needs && !then.is_empty() && then != now).then(|| {
             format!("it was started when fleetd was at {then}, and finds nobody there now that it is at {now}: stop it, or start fleetd there again")
         })
@@ -104,6 +117,10 @@ impl Site<'_> {
             .with("fleetd", self.program.display().to_string())
             .with("identity", self.identity(at))
             .with("user_home", user_home(&self.worker.profile))
+            .with("turn", at.map(|(turn, _)| turn.to_string()).unwrap_or_default())
+            .with("port", facts.port.map(|port| port.to_string()).unwrap_or_default())
+            .with("conversation", facts.conversation.as_deref().unwrap_or_default())
+            .with_secret("password", &facts.password)
     }
 
     /// Tells the program who it is and what it is at: it may have forgotten.
@@ -124,6 +141,12 @@ impl Site<'_> {
 /// Returns the home directory that a worker is given.
 fn user_home(profile: &Profile) -> String {
     profile.env.get("HOME").cloned().or_else(|| variable("HOME")).unwrap_or_default()
+}
+
+/// Returns a port on which nobody listens. Somebody else may be faster to take it: whoever is called there is asked for
+/// the session's password, so that is seen.
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
 fn unfit(error: io::Error) -> String {

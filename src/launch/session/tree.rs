@@ -17,7 +17,7 @@ use super::super::env::{Provenance, of_worker};
 use super::super::plan::permitted;
 use super::super::policy::Policy;
 use super::dir::{SessionDir, Standing};
-use super::sweep::LINES;
+use super::sweep::Kind;
 use crate::fleet::plan::MARKER;
 use crate::fleet::time::Time;
 use crate::fleet::work::{Work, WorktreeSpec};
@@ -117,7 +117,7 @@ impl Tree<'_> {
     fn tree_name(&self) -> String {
         let own = || {
             let name = self.dir.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-            name.strip_suffix(LINES).map(str::to_owned).unwrap_or(name)
+            Kind::plain(&name).to_owned()
         };
         self.handed_on().unwrap_or_else(own)
     }

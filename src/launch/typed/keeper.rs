@@ -14,9 +14,11 @@ use tokio_util::sync::CancellationToken;
 use super::super::ended::gone;
 use super::super::ending;
 use super::super::fill::Fill;
-use super::super::session::dir::{Facts, SessionDir, Standing, said};
+use super::super::session::begin::begin;
+use super::super::session::dir::{Facts, SessionDir, said};
 use super::super::session::front::Order;
 use super::super::session::gone::how_it_ended;
+use super::super::session::pane;
 use super::super::session::place::Site;
 use super::super::session::tree::Tree;
 use super::Desk;
@@ -146,7 +148,7 @@ impl Keeper {
 
     /// Keeps the session to its end and reports it.
     pub(super) async fn run(mut self, may_start: bool) {
-        let Some(root) = self.begin(may_start).await else { return };
+        let Some(root) = begin(&mut self, may_start).await else { return };
         // What stands on the screen of an adopted session is not known yet.
         self.next = Some(Instant::now());
         loop {
@@ -217,9 +219,7 @@ impl Keeper {
                 other => return other.map_err(|error| error.to_string()),
             }
         }
-        let Ok(Standing::Running(root)) = self.dir.standing() else { return Err("its program is gone".into()) };
-        let found = host.pane_of(vec![root.into()]).await.map_err(|error| error.to_string())?;
-        let pane = found.ok_or_else(|| format!("{} has no pane in which it runs", host.word()))?;
+        let pane = pane::find(&*host, &self.dir).await?;
         self.place(pane.clone()).await;
         host.screen(pane).await.map_err(|error| error.to_string())
     }
@@ -277,23 +277,12 @@ impl Keeper {
     /// Closes the pane of a session of which nothing runs any more, puts its worktree away, and removes its files.
     /// Returns what is to be said of what is kept.
     pub(super) async fn clear_away(&mut self) -> String {
-        if let Some(pane) = self.pane.take()
-            && let Err(error) = self.desk.host().close(pane).await
-        {
-            tracing::info!(worker = %self.worker.name, %error, "the pane of a session that ended was not closed");
-        }
+        pane::close(self.desk.host(), self.pane.take(), &self.worker).await;
         // The files go last: as long as they are there, a daemon that comes back does all of this again.
         let kept = self.tree().put_away().await;
         if let Err(error) = self.dir.on_disk(SessionDir::remove).await {
             tracing::warn!(worker = %self.worker.name, %error, "the files of a session that ended stay");
         }
         kept.map(|kept| format!("; its worktree {kept}")).unwrap_or_default()
-    }
-
-    pub(super) async fn rest(&self) {
-        tokio::select! {
-            () = tokio::time::sleep(REST) => {}
-            () = self.stop.cancelled() => {}
-        }
     }
 }

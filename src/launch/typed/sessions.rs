@@ -15,6 +15,7 @@ use super::super::session::dir::SessionDir;
 use super::super::session::front::{Order, Told};
 use super::super::session::handed::HandedOn;
 use super::super::session::roster::{Keeping, Roster};
+use super::super::session::sweep::Kind;
 use super::super::session::{sweep, tree};
 use super::keeper::{Keeper, Ways};
 use super::{Desk, nudge};
@@ -100,7 +101,7 @@ impl Sessions {
                     let sessions = self.desk.options.sessions.clone();
                     // First the trees, then who is kept: a keeper is there before its tree.
                     let trees = tree::all(&sessions);
-                    self.chores.spawn(sweep::leftovers(sessions, false, self.roster.names(dir_name), trees));
+                    self.chores.spawn(sweep::leftovers(sessions, Kind::Typed, self.roster.names(dir_name), trees));
                 }
                 told = told.recv() => match told {
                     Some(told) => {
@@ -161,5 +162,5 @@ pub(super) fn dir_of(desk: &Desk, worker: &Worker) -> SessionDir {
 
 /// Returns the name of what belongs to a session.
 fn dir_name(name: &WorkerName, session: u64) -> String {
-    format!("{name}-{session}")
+    Kind::Typed.dir_name(name, session)
 }

@@ -1,134 +1,60 @@
-//! How a session comes up: started in a pane if nobody has, adopted if somebody has, and ready once it shows an empty
-//! composer. What does not come up is ended whole, and its screen is told.
+//! How a session that is typed to comes up: started in a pane, and ready once it shows an empty composer. What does not
+//! come up is ended whole, and its screen is told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-use super::super::pane_exec::{Args, MAX_OUTPUT, Mode};
-use super::super::session::dir::{SessionDir, Standing, said};
-use super::super::session::tree::moved_in;
+use super::super::session::begin::{Coming, Obstacle, record_of};
+use super::super::session::dir::{SessionDir, said};
+use super::super::session::pane;
+use super::super::session::tree::Tree;
 use super::keeper::Keeper;
 use super::look::Look;
-use crate::engine::panes::{PaneError, PaneStart, Screen, Slot};
+use crate::engine::panes::Screen;
 use crate::fleet::input::Sighting;
-use crate::fleet::worker::WorkerState;
+use crate::fleet::worker::Worker;
 use crate::process::ProcessId;
 
-/// How long a pane-exec may take to claim its session after its pane was there.
-const TO_CLAIM: Duration = Duration::from_secs(5);
-/// How often it is looked while something is expected of a process that tells nobody.
-const LOOK: Duration = Duration::from_millis(20);
 /// How often the screen is looked at until it is ready.
 const LOOK_READY: Duration = Duration::from_millis(50);
-/// How many lines of the screen are told when it did not come up.
-const LAST_LINES: usize = 12;
 
-/// What is in the way of a start.
-enum Obstacle {
-    /// It can never be started as it is.
-    Final(String),
-    /// A later try may succeed.
-    Passing(String),
-}
-
-impl Keeper {
-    /// Brings the session up, or finds it; returns its pane-exec once it is known, and nothing when it is over already.
-    pub(super) async fn begin(&mut self, may_start: bool) -> Option<ProcessId> {
-        match self.tree().settle_in(may_start).await {
-            Ok(cwd) => self.worker = moved_in(&self.worker, cwd),
-            Err(why) if matches!(self.dir.on_disk(SessionDir::seal).await, Ok(true)) => {
-                self.not_up(&why, None).await;
-                return None;
-            }
-            Err(_) => {}
-        }
-        let until = Instant::now() + self.typing().ready_timeout.std();
-        loop {
-            match self.dir.standing() {
-                Ok(Standing::Running(root)) => {
-                    self.recall();
-                    self.tell_began(root).await;
-                    if self.worker.state == WorkerState::Starting && !self.until_ready(root, until).await {
-                        return None;
-                    }
-                    return Some(root);
-                }
-                Ok(Standing::Ended(_, record)) if self.worker.state == WorkerState::Starting && may_start => {
-                    let why = said(record.as_deref());
-                    let screen = self.screen().await.ok();
-                    self.not_up(&why, screen.as_ref()).await;
-                    return None;
-                }
-                Ok(Standing::Ended(..)) => {
-                    self.report_gone().await;
-                    return None;
-                }
-                Ok(Standing::Unclaimed) if self.stop.is_cancelled() || !may_start => {
-                    match self.dir.on_disk(SessionDir::seal).await {
-                        Ok(true) => {
-                            self.report_gone().await;
-                            return None;
-                        }
-                        Ok(false) => {}
-                        Err(error) => self.trouble(&error.to_string()).await,
-                    }
-                }
-                Ok(Standing::Unclaimed) => match self.start().await {
-                    Ok(()) => {}
-                    Err(Obstacle::Passing(why)) if Instant::now() < until => self.trouble(&why).await,
-                    Err(Obstacle::Passing(why) | Obstacle::Final(why)) => {
-                        // One that is still on its way must find that it is not wanted.
-                        if matches!(self.dir.on_disk(SessionDir::seal).await, Ok(true)) {
-                            self.not_up(&why, None).await;
-                            return None;
-                        }
-                    }
-                },
-                Err(error) => self.trouble(&error.to_string()).await,
-            }
-        }
+impl Coming for Keeper {
+    fn worker(&mut self) -> &mut Arc<Worker> {
+        &mut self.worker
     }
 
-    /// Starts the session's pane-exec in a pane and waits until it has claimed the session.
+    fn dir(&self) -> &SessionDir {
+        &self.dir
+    }
+
+    fn tree(&self) -> Tree<'_> {
+        Keeper::tree(self)
+    }
+
+    fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    fn recall(&mut self) {
+        Keeper::recall(self);
+    }
+
     async fn start(&mut self) -> Result<(), Obstacle> {
         self.dir.on_disk(SessionDir::create).await.map_err(|error| Obstacle::Passing(error.to_string()))?;
         let (plan, facts) = self.site().prepare().await.map_err(Obstacle::Final)?;
         self.facts = facts;
-        let cwd = self.facts.cwd.clone();
-        let args = Args {
-            dir: self.dir.path().into(),
-            cwd: None,
-            timeout: None,
-            max_output: MAX_OUTPUT,
-            mode: Mode::Terminal,
-            argv: plan.argv,
-        };
-        let mut argv = vec![self.desk.options.program.clone().into_os_string(), "pane-exec".into()];
-        argv.extend(args.to_words());
-        let slot = Slot { role: self.worker.role.clone(), worker: self.worker.name.clone() };
-        let started = self.desk.host().start(PaneStart { slot, argv, env: plan.env, cwd }).await;
-        let pane = started.map_err(|error| match error {
-            PaneError::Refused(why) => Obstacle::Final(why),
-            // Whether it runs, its claim will tell; a second one loses the claim and ends.
-            other => Obstacle::Passing(other.to_string()),
-        })?;
+        let desk = self.desk.clone();
+        let pane =
+            pane::start(desk.host(), &desk.options.program, &self.worker, &self.dir, (plan, &self.facts)).await?;
         let root = ProcessId::from(pane.root);
         self.place(pane).await;
-        let until = Instant::now() + TO_CLAIM;
-        while matches!(self.dir.standing(), Ok(Standing::Unclaimed)) {
-            if !root.is_alive() {
-                return Err(Obstacle::Passing("its pane-exec ended before it could claim the session".into()));
-            }
-            if Instant::now() >= until {
-                return Err(Obstacle::Passing("its pane-exec runs and does not claim the session".into()));
-            }
-            tokio::time::sleep(LOOK).await;
-        }
-        Ok(())
+        pane::claimed(&self.dir, root).await
     }
 
-    /// Waits until the agent shows an empty composer; else ends the session and says why it did not come up.
+    /// Waits until the agent shows an empty composer.
     async fn until_ready(&mut self, root: ProcessId, until: Instant) -> bool {
         let typing = self.typing();
         let mut last = Screen::default();
@@ -138,15 +64,11 @@ impl Keeper {
                 return false;
             }
             if !root.is_alive() {
-                let record = match self.dir.standing() {
-                    Ok(Standing::Ended(_, record)) => record,
-                    _ => None,
-                };
                 // A pane keeps what its program showed last.
                 if let Ok(screen) = self.screen().await {
                     last = screen;
                 }
-                break said(record.as_deref());
+                break said(record_of(&self.dir).as_deref());
             }
             let said = match self.screen().await {
                 Ok(screen) => {
@@ -176,29 +98,27 @@ impl Keeper {
             }
         };
         super::super::ending::end(root).await;
-        self.not_up(&why, Some(&last)).await;
+        self.give_up_start(why, Some(&last)).await;
         false
     }
 
-    async fn not_up(&mut self, why: &str, screen: Option<&Screen>) {
-        let mut why = why.to_owned();
-        let lines =
-            screen.map(|screen| screen.lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()));
-        let lines: Vec<&str> = lines.into_iter().flatten().collect();
-        if !lines.is_empty() {
-            let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
-            why = format!("{why}; the last lines of its screen:\n{}", last.join("\n"));
-        }
-        why += &self.clear_away().await;
+    async fn not_up(&mut self, why: String, ran: bool) {
+        let screen = if ran { self.screen().await.ok() } else { None };
+        self.give_up_start(why, screen.as_ref()).await;
+    }
+
+    async fn report_gone(&mut self) {
+        Keeper::report_gone(self).await;
+    }
+
+    async fn tell(&self, sighting: Sighting) {
+        self.desk.tell(sighting).await;
+    }
+}
+
+impl Keeper {
+    async fn give_up_start(&mut self, why: String, screen: Option<&Screen>) {
+        let why = pane::with_screen(why, screen) + &self.clear_away().await;
         self.desk.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
-    }
-
-    async fn tell_began(&self, root: ProcessId) {
-        self.desk.tell(Sighting::Began { worker: self.worker.name.clone(), process: root.into() }).await;
-    }
-
-    async fn trouble(&self, why: &str) {
-        tracing::warn!(worker = %self.worker.name, why, "a session cannot be started or found; it is tried until it can");
-        self.rest().await;
     }
 }

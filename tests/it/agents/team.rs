@@ -7,7 +7,7 @@ use std::process::Command;
 use fleetd_model::Model;
 use serde_json::{Value, json};
 
-use super::{KEY, claude};
+use super::{KEY, claude, opencode};
 use crate::support::{Daemon, House, until};
 
 /// A daemon's house before a scripted model.
@@ -28,15 +28,22 @@ impl Team {
         Team::of("claude-headless", more)
     }
 
+    /// As `new`, with agents that are called over HTTP.
+    pub fn called(more: &str) -> Team {
+        Team::of("opencode", more)
+    }
+
     fn of(launcher: &'static str, more: &str) -> Team {
         let model = Model::start().unwrap();
-        let agents = claude().parent().unwrap().display().to_string();
+        let agents = [claude(), opencode::program()].map(|agent| agent.parent().unwrap().display().to_string());
         let house = House::new(&[]).same_port().env("MODEL_KEY", KEY);
-        let house = house.env("PATH", format!("{agents}:/usr/local/bin:/usr/bin:/bin"));
-        let config = format!(
-            "pane_host = \"embedded\"\n[endpoints.local]\nurl = \"{}\"\nkey_env = \"MODEL_KEY\"\n",
-            model.url()
-        );
+        let house = house.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", agents.join(":")));
+        // One model, two dialects.
+        let path = if launcher == "opencode" { "/v1" } else { "" };
+        let endpoint = |name: &str, path: &str| {
+            format!("[endpoints.{name}]\nurl = \"{}{path}\"\nkey_env = \"MODEL_KEY\"\n", model.url())
+        };
+        let config = format!("pane_host = \"embedded\"\n{}{}", endpoint("local", path), endpoint("chat", "/v1"));
         std::fs::write(house.path().join("fleetd.toml"), config).unwrap();
         let team = Team { model, house, launcher };
         team.file("README", "a project\n");

@@ -1,0 +1,103 @@
+//! The launcher of workers that are called over HTTP: a session is a program in a pane, which people may watch, with an API
+//! by which it is given texts and tells what it does. It lives between turns and daemons.
+//!
+//! Orders come from the engine, sightings go back. What a session came to is read from its directory, its own record and
+//! living processes alone, so an order may be given twice, also after a restart. No agent is known here.
+
+mod attach;
+mod events;
+mod hand;
+mod hearing;
+mod http;
+mod keeper;
+mod sessions;
+mod settle;
+mod start;
+mod stop;
+mod story;
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::engine::panes::PaneHost;
+use crate::engine::ports::{Boxed, Journal, Launchers, Report, Source};
+use crate::fleet::ids::WorkerName;
+use crate::fleet::input::{Sighting, WorkEffect};
+use crate::fleet::refusal::Refusal;
+use crate::fleet::worker::Worker;
+use crate::launch::policy::Policy;
+use crate::launch::session::front::{Front, Pause};
+use crate::launch::session::handed::HandedOn;
+
+/// What the launcher works with.
+pub struct Options {
+    /// The directory in which each session has its own.
+    pub sessions: PathBuf,
+    /// A program that has `pane-exec`, by a path that the pane host can start.
+    pub program: PathBuf,
+    /// What the operator allows.
+    pub policy: Arc<Policy>,
+    /// Where the doors are, for the programs of workers.
+    pub url: String,
+    /// Where panes are.
+    pub host: Arc<dyn PaneHost>,
+    /// Where prompts are read.
+    pub journal: Arc<dyn Journal>,
+    /// Where sightings go.
+    pub sightings: mpsc::Sender<Sighting>,
+}
+
+/// The engine's way to the launcher.
+pub struct Api {
+    front: Front,
+}
+
+impl Api {
+    /// Returns the launcher and the task that carries its orders out. When the task is dropped, sessions go on and the
+    /// next daemon adopts them.
+    pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (front, told) = Front::new();
+        let (handed_on, taken) = (HandedOn::default(), attach::Taken::default());
+        let desk = Arc::new(Desk { options, pause: front.pause(), handed_on, taken });
+        (Self { front }, sessions::run(desk, told))
+    }
+}
+
+impl Launchers for Api {
+    fn carry_out(&self, order: WorkEffect) {
+        self.front.carry_out(order);
+    }
+
+    fn report(&self, worker: Arc<Worker>, report: Report) -> Boxed<Result<Option<Value>, Refusal>> {
+        self.front.report(worker, report)
+    }
+
+    fn listed(&self, worker: &WorkerName, source: Source) {
+        self.front.listed(worker, source);
+    }
+}
+
+/// What every keeper shares.
+struct Desk {
+    options: Options,
+    /// Whether nothing may be given.
+    pause: Pause,
+    handed_on: HandedOn,
+    /// The programs of others that have a worker.
+    taken: attach::Taken,
+}
+
+impl Desk {
+    fn host(&self) -> &dyn PaneHost {
+        &*self.options.host
+    }
+
+    async fn tell(&self, sighting: Sighting) {
+        // Nobody listens any more only when the daemon is going down.
+        let _ = self.options.sightings.send(sighting).await;
+    }
+}

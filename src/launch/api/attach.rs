@@ -1,0 +1,132 @@
+//! Workers whose program somebody else has started: found at the address of their endpoint, one worker a program, and left
+//! as it is at the end. It may go and come back; nothing of it is started or ended here.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::super::session::dir::{Facts, SessionDir};
+use super::http::Address;
+use super::keeper::Keeper;
+use crate::fleet::ids::WorkerName;
+use crate::fleet::input::Sighting;
+use crate::fleet::worker::WorkerState;
+
+/// How often a program is asked that is not ready.
+const ASK: Duration = Duration::from_millis(200);
+
+/// Which programs have which worker.
+#[derive(Clone, Default)]
+pub(super) struct Taken(Arc<Mutex<HashMap<String, WorkerName>>>);
+
+/// Keeps a program for one worker until it is dropped.
+pub(super) struct Hold {
+    taken: Taken,
+    url: String,
+}
+
+impl Taken {
+    /// Takes a program for a worker. The error is the worker that has it.
+    fn take(&self, url: &str, worker: &WorkerName) -> Result<Hold, WorkerName> {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match taken.get(url) {
+            Some(other) => Err(other.clone()),
+            None => {
+                taken.insert(url.to_owned(), worker.clone());
+                Ok(Hold { taken: self.clone(), url: url.to_owned() })
+            }
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.taken.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.url);
+    }
+}
+
+impl Keeper {
+    /// Returns whether its program is somebody else's.
+    pub(super) fn is_attached(&self) -> bool {
+        self.plan().and_then(|plan| plan.api.as_ref()).is_some_and(|api| api.attach)
+    }
+
+    /// Returns where that is.
+    pub(super) fn address_of_others(&self) -> Result<Address, String> {
+        let url = self.url_of_others()?;
+        let rest = url.strip_prefix("http://");
+        let rest = rest.ok_or_else(|| format!("{url}: fleetd speaks no TLS to workers; name an http address"))?;
+        let (authority, prefix) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let has_port = authority.rsplit_once(']').map_or(authority, |(_, after)| after).contains(':');
+        let authority = if has_port { authority.to_owned() } else { format!("{authority}:80") };
+        Ok(Address::new(authority, prefix.trim_end_matches('/').to_owned(), None))
+    }
+
+    fn url_of_others(&self) -> Result<String, String> {
+        let endpoint = self.desk.options.policy.endpoint(&self.worker.profile).map_err(|error| error.to_string())?;
+        endpoint.map(|endpoint| endpoint.url.clone()).ok_or_else(|| "its profile names no endpoint".into())
+    }
+
+    /// Finds the program and takes it for this worker; returns false when the session is over already.
+    pub(super) async fn attach(&mut self, may_start: bool) -> bool {
+        let known = self.dir.facts();
+        if known.is_none() && !may_start {
+            let (worker, session) = (self.worker.name.clone(), self.worker.session);
+            let why = "nobody knows any more what it was attached to".into();
+            self.desk.tell(Sighting::Gone { worker, session, why }).await;
+            return false;
+        }
+        if let Err(why) = self.take_it(known).await {
+            self.not_attached(why).await;
+            return false;
+        }
+        if self.worker.state != WorkerState::Starting {
+            return true;
+        }
+        let timeout = self.worker.profile.typing().ready_timeout;
+        let until = Instant::now() + timeout.std();
+        loop {
+            if self.stop.is_cancelled() {
+                self.end(None, "it was stopped").await;
+                return false;
+            }
+            let Some(api) = self.api() else { return false };
+            let missing = match self.shows(&api.ready).await {
+                Ok(true) => {
+                    self.desk.tell(Sighting::Up { worker: self.worker.name.clone() }).await;
+                    return true;
+                }
+                Ok(false) => "it answers otherwise than it would".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            if Instant::now() >= until {
+                self.not_attached(format!("not ready within {timeout}: {missing}")).await;
+                return false;
+            }
+            match tokio::time::timeout(ASK, self.orders.recv()).await {
+                Ok(Some(order)) => self.take(order).await,
+                Ok(None) => return false,
+                Err(_) => {}
+            }
+        }
+    }
+
+    async fn take_it(&mut self, known: Option<Facts>) -> Result<(), String> {
+        self.address_of_others()?;
+        let url = self.url_of_others()?;
+        let hold = self.desk.taken.take(&url, &self.worker.name);
+        self.hold = Some(hold.map_err(|other| format!("the program at {url} has a worker already: {other}"))?);
+        self.facts = known.unwrap_or_else(|| Facts { cwd: "/".into(), ..Facts::default() });
+        self.dir.on_disk(SessionDir::create).await.map_err(|error| error.to_string())?;
+        self.keep_facts().await;
+        self.learn_signs();
+        Ok(())
+    }
+
+    async fn not_attached(&mut self, why: String) {
+        let why = why + &self.clear_away().await;
+        self.desk.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
+    }
+}
