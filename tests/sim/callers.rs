@@ -14,7 +14,7 @@ use fleetd::fleet::seat::Sitter;
 use fleetd::fleet::shape::Shape;
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::{Span, Time};
-use fleetd::fleet::turn::{Priority, TurnState};
+use fleetd::fleet::turn::{Priority, Turn, TurnState};
 use fleetd::fleet::worker::Process;
 
 use super::journal::Journal;
@@ -82,7 +82,7 @@ impl Callers {
                 if !journal.turns.contains_key(&turn.id) || !journal.prompts.contains(&turn.prompt_of) {
                     return Err(format!("{} was accepted and is not stored", turn.id));
                 }
-                self.remember(&open, turn.id, send, now, ttl)?;
+                self.remember(&open, turn, send, now, ttl)?;
             }
             (Ok(Answer::Settled(turn, envelope)), _) => {
                 let stored = journal.envelopes.get(&turn.id);
@@ -109,17 +109,18 @@ impl Callers {
         Ok(())
     }
 
-    /// The same key and body within its time make the same turn.
-    fn remember(&mut self, open: &Open, turn: TurnId, send: &SendCall, now: Time, ttl: Span) -> Result<(), String> {
+    /// The same key and body within its time make the same turn, or what that was sent back as.
+    fn remember(&mut self, open: &Open, turn: &Turn, send: &SendCall, now: Time, ttl: Span) -> Result<(), String> {
         let (Some(Keyed { key, body, .. }), Some(sender)) = (&send.key, open.caller.sender()) else { return Ok(()) };
         let slot = (sender, key.clone());
         if let Some((known, made, at)) = self.made.get(&slot)
             && *at + ttl > now
-            && made != &turn
+            && *made != turn.id
+            && turn.amends.as_ref().is_none_or(|amends| amends.first != *made)
         {
-            return Err(format!("key {key} of {sender} made {made} ({known}) and then {turn} ({body})"));
+            return Err(format!("key {key} of {sender} made {made} ({known}) and then {} ({body})", turn.id));
         }
-        self.made.entry(slot).or_insert_with(|| (body.clone(), turn, now));
+        self.made.entry(slot).or_insert_with(|| (body.clone(), turn.id, now));
         Ok(())
     }
 
