@@ -92,6 +92,7 @@
 ---@class fleet.Api
 ---@field attach? boolean True for a program that somebody else runs, at the address of the profile's `endpoint`: nothing is started, and `argv` is left out. Otherwise it listens at `worker.port` of 127.0.0.1.
 ---@field exposed? boolean True for one that other machines can reach without any proof once it is started; `[launch] allow_exposed` in fleetd.toml must allow that.
+---@field types? boolean True for one that types what it is told into a terminal: characters that are keys are taken out of texts.
 ---@field user? string The user name of basic authentication, whose password is `worker.password`; absent: none.
 ---@field ready fleet.Call What it answers once it is up.
 ---@field open? fleet.Open Begins the conversation.
@@ -100,6 +101,7 @@
 ---@field rest fleet.Call What it answers while it is at rest; asked before each text and to see a turn's end.
 ---@field record fleet.Record Its own record of what was said, by which turns are settled.
 ---@field events? fleet.Events Its stream of events: hints to look at once. What they mean is in the plan's `signs`.
+---@field asks? fleet.Call What it answers while it asks a person nothing; asked for while it works.
 ---@field tools? fleet.Mend How it is seen and mended that it has lost the fleet's tools.
 ---@field show? fleet.Call Shows the conversation in its pane, tried for a while after it is up.
 ---@field most? integer How many answers of its model one turn may have before it is stopped as endless; 500 if absent.
