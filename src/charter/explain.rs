@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::Inner;
 use super::error::CharterErrors;
+use super::reload;
 use super::runs::Runs;
 use super::sources::Sources;
 use super::world::World;
@@ -58,8 +59,8 @@ impl Inner {
         let finished = self.journal.finished_steps(run.id).await.map_err(unreadable)?;
         let steps = self.journal.steps(run.id).await.map_err(unreadable)?;
         let kept = Kept { run, job, finished, steps };
-        let replayed = tokio::task::spawn_blocking(move || replay(sources, generation, kept)).await;
-        let replayed = replayed.map_err(|_| Refusal::new(RefusalKind::Internal, "the replay broke"))?;
+        let replayed = reload::blocking(move || replay(sources, generation, kept)).await;
+        let replayed = replayed.ok_or_else(|| Refusal::new(RefusalKind::Internal, "the replay broke"))?;
         replayed.map_err(|errors| Refusal::new(RefusalKind::Conflict, format!("its charter does not load: {errors}")))
     }
 }

@@ -155,7 +155,9 @@ impl Meter {
     }
 
     fn interrupt(&self) -> mlua::Result<VmState> {
-        let Some(running) = self.running.borrow().clone() else { return Ok(VmState::Continue) };
+        if self.running.borrow().is_none() {
+            return Ok(VmState::Continue);
+        }
         let now = Instant::now();
         self.count(now);
         self.beat.fetch_add(1, Ordering::Relaxed);
@@ -163,7 +165,8 @@ impl Meter {
         if self.blown.borrow().is_some() || self.used.get() >= allowance.time {
             // It stays blown: a script that catches the error meets it again at its next instruction.
             if self.blown.borrow().is_none() {
-                let text = match self.position(&running) {
+                let running = self.running.borrow().clone();
+                let text = match running.and_then(|running| self.position(&running)) {
                     Some(at) => format!("{at}: {}", allowance.said),
                     None => allowance.said.to_owned(),
                 };

@@ -134,10 +134,7 @@ impl Inner {
                 *self.current.lock().expect("never poisoned: no code runs under it") = Some(fresh);
             }
             // The next save is loaded as ever; until then the rubrics do not answer.
-            Err(unfit) => {
-                tracing::error!(error = %unfit.errors, "the charter could not be loaded anew");
-                self.status().error = Some(format!("the charter could not be loaded anew: {}", unfit.errors));
-            }
+            Err(unfit) => tracing::error!(error = %unfit.errors, "the charter could not be loaded anew"),
         }
     }
 }

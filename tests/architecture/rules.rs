@@ -65,6 +65,11 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
         "its one task, run by the daemon, owns the keeper of each session",
     ),
     (
+        "src/launch/session/all",
+        &["task::JoinSet", "JoinSet::new"],
+        "a launcher's one task, run by the daemon, owns the sweep after its start",
+    ),
+    (
         "src/launch/session/roster",
         &["task::JoinSet", "JoinSet::new"],
         "a launcher's one task, run by the daemon, owns it and with it the keeper of each session",

@@ -129,6 +129,16 @@ fn workers_are_listed_started_and_stopped() {
 fn the_charter_is_shown_asked_and_its_refusal_told() {
     let door = Inside::new();
     assert_eq!(door.get("/v1/charter").1["dir"], "pretended");
+    assert_eq!(door.get("/v1/charter").1.get("difference"), None);
+    let (_, with) = door.get("/v1/charter?diff=true");
+    assert_eq!(with["difference"]["changes"][0]["words"], "role 'w-upper': max_busy 2 → 1", "{with}");
+    let (status, told) = door.post("/v1/charter/diff", &json!({"files": {"team.lua": "-- nothing\n"}}));
+    assert_eq!((status, &told["changes"][0]["of"]), (200, &json!("role")), "{told}");
+    let (status, refused) = door.post("/v1/charter/diff", &json!({"file": {}}));
+    assert_eq!(
+        (status, said(&refused)),
+        (400, "invalid: there is no field 'file'; did you mean 'files'?; valid: files; seen at line 1 column 7".into())
+    );
     assert_eq!(door.get("/v1/recipes").1["recipes"][0]["name"], "ask");
     let (status, routed) = door.post("/v1/route", &json!({"prompt": "x"}));
     assert_eq!((status, &routed["because"]), (200, &json!("there is only one")));

@@ -50,6 +50,7 @@ mod mcp_hostile;
 mod pane_exec;
 mod pane_terminal;
 mod panes;
+mod reloads;
 mod resumed;
 mod rules;
 mod secrets;

@@ -45,6 +45,7 @@ const PATHS: &[(&str, &str, &str)] = &[
     ("GET", "/v1/recipes", "recipes"),
     ("POST", "/v1/route", "route"),
     ("GET", "/v1/charter", "charter"),
+    ("POST", "/v1/charter/diff", "charter"),
     ("POST", "/v1/charter/reload", "reload"),
     ("GET", "/v1/openapi.json", "whoami"),
     ("GET", "/healthz", "health"),
