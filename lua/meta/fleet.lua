@@ -179,6 +179,7 @@
 ---@field turn? string The turn's id; absent when none was begun.
 ---@field from table Who answered: `worker`, `role`, `profile`, `launcher`.
 ---@field stderr? string The end of what the process wrote to stderr.
+---@field exit? table How the process ended, for a worker that is one process a turn: its `code`, or the `signal` that ended it.
 ---@field work? table What was done in the worker's worktree: `branch`, `base`, `commits`, `files_changed`, `dirty` (something is not committed).
 ---@field times table When what happened, in milliseconds since 1970.
 
@@ -300,6 +301,11 @@
 ---@class fleet.Sub
 ---@field deadline? string|number Shorter than the recipe's own, such as `"5m"`. The deadline of the run above holds, too.
 ---@field budget? fleet.Budget Instead of the recipe's own. The budget of the run above holds, too.
+
+---@class fleet.Command
+---@field cwd? string Where it runs; the daemon's own directory if absent.
+---@field stdin? string What it reads; nothing if absent.
+---@field timeout? string|number How long it may take; `"10m"` if absent, 60 minutes at most.
 
 ---@class fleet.TurnSettled
 ---@field event "turn_settled" A turn ended.
@@ -482,6 +488,12 @@ function run:quote(value) end
 ---@return fleet.SubRun
 function run:recipe(name, job, spec) end
 
+---Starts a program, once and without a shell, and waits for its end; only what `[commands] allow` in fleetd.toml lists. `text` is what it printed, `stderr` the end of what it complained, `exit` its status; `ok` is true for status 0. If nobody can tell how it ended, `error` is `unknown`, and it is not started again. Eight run at once.
+---@param argv string[]
+---@param spec? fleet.Command
+---@return fleet.Envelope
+function run:command(argv, spec) end
+
 ---Waits for a length of time, over restarts too.
 ---@param span string|number
 function run:sleep(span) end
@@ -531,6 +543,10 @@ local t = {}
 ---@param role string
 ---@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer, complaint: string? }): any
 function t.worker(role, fn) end
+
+---Scripts the commands of runs: what the function returns is what the program printed; `t.fail(why)` is another status than 0.
+---@param fn fun(argv: string[]): any
+function t.command(fn) end
 
 ---Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same.
 ---@param recipe string
