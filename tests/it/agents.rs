@@ -1,6 +1,7 @@
 //! The real agent programs, as `e2e/agents/install` has put them there: where they are, and that they and the scripted
 //! model understand each other. What fleetd does with them is shown in other files.
 
+mod charters;
 mod headless;
 mod leader;
 mod line;

@@ -144,7 +144,7 @@ fn what_cannot_be_started_says_why() {
         assert_eq!(status, 200, "{told}");
     };
     reload("fleet.profile('p', { launcher = 'claude', endpoint = 'lokal' }) fleet.role('w', { profiles = { 'p' } })");
-    refused("there is no endpoint 'lokal' in fleetd.toml; valid: local");
+    refused("there is no endpoint 'lokal' in fleetd.toml; valid: chat, local");
     reload(
         "fleet.profile('p', { launcher = 'claude', endpoint = 'local', options = { permission_mode = 'nonsense' } })\n\
          fleet.role('w', { profiles = { 'p' } })",

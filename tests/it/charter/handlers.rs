@@ -56,7 +56,7 @@ async fn a_misspelt_field_of_an_event_is_told_with_its_line() {
 async fn slow_handlers_hold_up_no_rubric_and_what_finds_no_room_is_told() {
     let (dir, mut house) = house().await;
     house.team().await;
-    let text = "fleet.on('worker_gone', function(event)\n  for n = 1, 400000 do local x = n * n end\nend)\n";
+    let text = "fleet.on('worker_gone', function(event)\n  for n = 1, 40000 do local x = n * n end\nend)\n";
     write(&dir.path().join("charter"), "hooks.lua", text);
     house.team().await;
     // Handled one after the other these take far longer than a rubric may be waited for.
@@ -68,8 +68,9 @@ async fn slow_handlers_hold_up_no_rubric_and_what_finds_no_room_is_told() {
         house.charter.route(task(None), free(&["w-a", "w-b"])).await.expect("rubrics go first");
     }
     assert!(began.elapsed().as_secs() < 20, "twenty answers took {:?}", began.elapsed());
-    let error = state_of(&house, |errors, _| errors > 300).await;
-    assert_eq!(error, "1000 events wait for their handlers already; worker_gone is not told");
+    // On a machine that has little time for them handlers are stopped as well, and tell another error in between.
+    let full = "1000 events wait for their handlers already; worker_gone is not told";
+    state_of(&house, |errors, error| errors > 300 && error == full).await;
 }
 
 #[tokio::test]

@@ -1,0 +1,38 @@
+-- Work for the night: a list of tasks, done while the machine and the model are nobody else's, each on a branch of its own,
+-- and a report for the morning. Nobody is woken: what wants a person waits.
+-- Put your own models in place of these; their addresses stand in fleetd.toml, as [endpoints.local-llm].
+
+fleet.profile("night", {
+  launcher = "claude",
+  model = "qwen3-coder",
+  endpoint = "local-llm",
+  idle_ttl = "5m",
+  worktree = true,
+  context_cap = { turns = 10 },
+})
+
+-- What is sent in the day waits for the evening; what is under way in the morning is finished.
+fleet.role("w-night", { profiles = { "night" }, max_busy = 2, max_waiting = 200, between = "22:00-06:00" })
+
+fleet.route("otherwise", function()
+  return { role = "w-night", because = "it can wait for the night" }
+end)
+
+-- One line for whoever comes first in the morning.
+fleet.on("run_ended", function(event)
+  if event.recipe == "night-shift" then
+    return {
+      action = "tell_leader",
+      text = "the night shift has ended: " .. event.outcome .. "; fleetd run show " .. event.run,
+    }
+  end
+end)
+
+-- A question that nobody answers at night costs the worker, not the night: its turn is lost, and tried on another one.
+-- A model that is tried again is no such question.
+fleet.on("worker_blocked", function(event)
+  local waits_for_a_person = event.why:find("dialog", 1, true) or event.why:find("asks a person", 1, true)
+  if event.role == "w-night" and waits_for_a_person then
+    return { action = "stop_worker", worker = event.worker }
+  end
+end)
