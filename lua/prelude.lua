@@ -449,14 +449,17 @@ local function freeze(value)
   return value
 end
 
-local roles_meta = table.freeze({
-  __index = function(roles, name)
-    fail(unknown("there is no role", name, roles))
-  end,
-})
+local function strict(what)
+  return table.freeze({ __index = function(names, name) fail(unknown("there is no " .. what, name, names)) end })
+end
+local roles_meta, endpoints_meta = strict("role"), strict("endpoint")
 
+-- The tables are the same for all rubrics of one task; workers come and go, so that one that is gone is nil.
 local function route(fn, task, team)
-  setmetatable(team.roles, roles_meta)
+  if not table.isfrozen(team) then
+    setmetatable(team.roles, roles_meta)
+    setmetatable(team.endpoints, endpoints_meta)
+  end
   return fn(freeze(task), freeze(team))
 end
 
@@ -493,7 +496,7 @@ function checks.answer(fn)
   test_wait({ verb = "answer", fn = fn })
 end
 function checks.run(recipe, job) return test_wait({ verb = "run", name = recipe, spec = job }) end
-function checks.route(task) return test_wait({ verb = "route", spec = task }) end
+function checks.route(task, team) return test_wait({ verb = "route", spec = task, team = team }) end
 function checks.ask(question)
   if raw_type(question) ~= "string" then fail("t.ask: expected the question, a text, got " .. raw_type(question)) end
   if not find0(question, "%S") then fail("t.ask: the question is empty") end

@@ -125,7 +125,7 @@ fn mistakes_in_a_step_are_errors_at_its_line_and_can_be_caught() {
          local ok4, why4 = pcall(function() run:snd() end)
          return { why, why2, why3, why4, ok or ok2 or ok3 or ok4 }",
         "t.equal(t.run('r').value, {
-           \"recipe.lua:2: run:send: unknown field 'promt'; did you mean 'prompt'? valid: to, prompt, kind, deadline, retries, priority, on_ask\",
+           \"recipe.lua:2: run:send: unknown field 'promt'; did you mean 'prompt'? valid: to, prompt, kind, files, deadline, retries, priority, on_ask\",
            \"recipe.lua:3: run:send: there is no role 'nobody'; valid: w\",
            'recipe.lua:4: write run:send(…) with a colon',
            'recipe.lua:5: a run has no step `snd`; did you mean `send`?',
@@ -153,7 +153,7 @@ fn what_is_planned_is_said_to_be_planned() {
          local ok2, why2 = pcall(function() return run:race({}, print) end)
          return { why, why2 }",
         "t.equal(t.run('r').value, {
-           \"recipe.lua:2: run:send: field 'schema' is not in this version; valid: to, prompt, kind, deadline, retries, priority, on_ask\",
+           \"recipe.lua:2: run:send: field 'schema' is not in this version; valid: to, prompt, kind, files, deadline, retries, priority, on_ask\",
            'recipe.lua:3: a run has no step `race`: it is not in this version' })",
     );
 }

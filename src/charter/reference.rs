@@ -21,7 +21,6 @@ pub fn meta() -> String {
             meta_class(&mut out, class, fields);
         }
     }
-    out.push_str("---@class fleet.Team\n---@field roles table<string, fleet.Load> every role with its load\n\n");
     out.push_str("---@class fleet\n---@field null any what stands for null in a list\nfleet = {}\n\n");
     for verb in describe::VERBS {
         meta_function(&mut out, "fleet.", verb);
@@ -90,7 +89,7 @@ fn launchers(out: &mut String) {
     }
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 27] {
+fn classes() -> [(&'static str, &'static [Field]); 31] {
     [
         ("fleet.Typing", describe::TYPING),
         ("fleet.ContextCap", describe::CONTEXT_CAP),
@@ -112,7 +111,11 @@ fn classes() -> [(&'static str, &'static [Field]); 27] {
         ("fleet.Unwanted", describe::UNWANTED),
         ("fleet.Worktree", describe::WORKTREE),
         ("fleet.Task", describe::TASK),
+        ("fleet.Team", describe::TEAM),
         ("fleet.Load", describe::LOAD),
+        ("fleet.EndpointLoad", describe::ENDPOINT_LOAD),
+        ("fleet.WorkerLoad", describe::WORKER_LOAD),
+        ("fleet.Used", describe::USED),
         ("fleet.Envelope", describe::ENVELOPE),
         ("fleet.Question", describe::QUESTION),
         ("fleet.Missing", describe::MISSING),

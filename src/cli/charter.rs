@@ -1,6 +1,8 @@
 //! `fleetd charter`: check, test and ask a directory without a daemon, by the daemon's own code; and ask the running
 //! one about its charter.
 
+mod route;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -9,10 +11,8 @@ use serde_json::json;
 use super::exit::{Exit, Failure};
 use super::look::charter as look;
 use super::terminal::Terminal;
-use super::text;
 use crate::charter::{self, CharterErrors, Sources};
 use crate::config::{self, CharterSource, Surroundings};
-use crate::fleet::team::Task;
 use crate::fleet::time::Span;
 
 pub const EXAMPLES: &str = "\
@@ -21,6 +21,7 @@ Examples:
   fleetd charter test charters/default
   fleetd charter plan coder
   fleetd charter route --kind bulk 'Sort these names'
+  fleetd charter route --file src/parser.rs 'Fix the comments'
   fleetd charter route --dir charters/default --kind bulk
   fleetd charter reload";
 
@@ -34,7 +35,7 @@ pub enum CharterCommand {
     /// Show the launch plan of a profile: what would be started, and how it is read; needs no daemon
     Plan(PlanArgs),
     /// Ask where a task would go, and why; nothing is sent
-    Route(RouteArgs),
+    Route(route::RouteArgs),
     /// Read the charter anew now, instead of when its files change
     Reload,
     /// Show the charter in force: its generation, its files, why the newest ones were not taken
@@ -59,27 +60,13 @@ pub struct PlanArgs {
     dir: DirArg,
 }
 
-/// What `charter route` is told.
-#[derive(Args, Debug)]
-pub struct RouteArgs {
-    /// What the worker would be asked to do; `-` reads it from standard input
-    #[arg(value_name = "PROMPT")]
-    prompt: Vec<String>,
-    /// A free word for the rubrics
-    #[arg(long, value_name = "WORD")]
-    kind: Option<String>,
-    /// Ask the charter in this directory, as if all its roles were free, instead of the daemon
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
-}
-
 /// Does something with a charter.
 pub fn run(terminal: &Terminal, command: CharterCommand) -> Result<Exit, Failure> {
     match command {
         CharterCommand::Check(arg) => check(terminal, &arg.dir()?),
         CharterCommand::Test(arg) => test(terminal, &arg.dir()?),
         CharterCommand::Plan(args) => plan(terminal, args),
-        CharterCommand::Route(args) => route(terminal, args),
+        CharterCommand::Route(args) => route::run(terminal, args),
         CharterCommand::Reload => {
             let reply = terminal.client()?.post("/v1/charter/reload", &json!({}), Span::seconds(30))?;
             terminal.show(&reply, || Ok(look::status(&reply.read()?, &terminal.out)))?;
@@ -138,29 +125,6 @@ fn plan(terminal: &Terminal, args: PlanArgs) -> Result<Exit, Failure> {
     match terminal.json {
         true => terminal.print_json(&plan)?,
         false => terminal.print(&format!("{:#}", serde_json::to_value(&plan).unwrap_or_default()))?,
-    }
-    Ok(Exit::Ok)
-}
-
-fn route(terminal: &Terminal, args: RouteArgs) -> Result<Exit, Failure> {
-    let prompt = text::of_words(&args.prompt, "prompt")?;
-    let Some(dir) = args.dir else {
-        let mut task = json!({ "prompt": prompt });
-        if let Some(kind) = args.kind {
-            task["kind"] = kind.into();
-        }
-        let reply = terminal.client()?.post("/v1/route", &task, Span(0))?;
-        terminal.show(&reply, || Ok(look::routed(&reply.read()?, &terminal.out)))?;
-        return Ok(Exit::Ok);
-    };
-    let task = Task { prompt, kind: args.kind, from: "operator".into(), urgent: false, now: terminal.now() };
-    let routed = charter::route(&dir, &task).map_err(|errors| broken(&dir, &errors))?.map_err(|refusal| {
-        let json = serde_json::to_string(&refusal).unwrap_or_default();
-        Failure::Refused { refusal, json }
-    })?;
-    match terminal.json {
-        true => terminal.print_json(&routed)?,
-        false => terminal.print(&look::routed(&routed, &terminal.out))?,
     }
     Ok(Exit::Ok)
 }

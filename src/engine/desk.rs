@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 use super::handle::Handle;
 use super::ports::{CharterStatus, JournalError};
 use super::requests::{
-    Acked, Mail, MailItem, Origin, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, RunWaited, SendRequest,
-    SpawnRequest, Trace, Waited,
+    Acked, Mail, MailItem, Origin, Recipes, ReplyRequest, RouteRequest, RunDetail, RunRequest, RunResult, RunWaited,
+    SendRequest, SpawnRequest, Trace, Waited,
 };
 use crate::fleet::caller::Caller;
 use crate::fleet::envelope::Envelope;
@@ -27,7 +27,7 @@ use crate::fleet::mail::Question;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{self, Verb};
 use crate::fleet::run::Run;
-use crate::fleet::team::{Address, Routed};
+use crate::fleet::team::{Address, Decision, Routed, Task};
 use crate::fleet::time::{Span, Time};
 use crate::fleet::turn::{Outcome, Priority};
 use crate::fleet::view::{Roster, TurnView, WorkerView};
@@ -57,17 +57,28 @@ impl Handle {
         };
         let body = SendRequest { wait: None, deadline: None, key: None, ..request.clone() };
         let key = keyed(&request.key, origin, "send", &body)?;
-        let urgent = request.priority == Priority::Now;
         // A repeated call gets its turn, whether the name it once went to still exists or not.
-        let (to, because) = match self.is_repeated(caller, key.as_ref()) {
+        let (to, routed) = match self.is_repeated(caller, key.as_ref()) {
             true => (Address::Role(to.into()), None),
-            false => self.address(&to, &request.prompt, request.kind.as_deref(), caller, urgent).await?,
+            false => {
+                let task = |now| Task {
+                    prompt: request.prompt.clone(),
+                    kind: request.kind.clone(),
+                    files: request.files.clone(),
+                    from: caller.kind().to_string(),
+                    urgent: request.priority == Priority::Now,
+                    now,
+                };
+                self.address(&to, task).await?
+            }
         };
         let send = SendCall {
             to,
-            because,
+            because: routed.as_ref().map(|routed| routed.because.clone()),
+            routed: routed.map(|routed| Box::new(Decision::from(routed))),
             prompt: request.prompt.into(),
             kind: request.kind,
+            files: request.files,
             priority: request.priority,
             deadline: request.deadline,
             key,
@@ -286,9 +297,11 @@ impl Handle {
     }
 
     /// Returns where a task would go and why, without any effect.
-    pub async fn route(&self, caller: &Caller, prompt: &str, kind: Option<&str>) -> Result<Routed, Refusal> {
+    pub async fn route(&self, caller: &Caller, request: RouteRequest) -> Result<Routed, Refusal> {
         rules::check(caller, Verb::Route)?;
-        self.ask_rubrics(prompt, kind, &caller.kind().to_string(), false).await
+        let RouteRequest { prompt, kind, files, priority } = request;
+        let (from, urgent) = (caller.kind().to_string(), priority == Priority::Now);
+        self.ask_rubrics(Task { prompt, kind, files, from, urgent, now: self.now() }).await
     }
 
     /// Returns the state of the charter.

@@ -12,6 +12,7 @@ use super::events::{Action, FleetEvent};
 use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId, WorkerName};
 use super::record::Record;
 use super::refusal::Refusal;
+use super::routing::Decision;
 use super::run::{RunEffect, RunInput};
 use super::seat::Sitter;
 use super::team::{Address, Team};
@@ -176,8 +177,12 @@ pub struct SendCall {
     pub because: Option<String>,
     /// The prompt.
     pub prompt: Arc<str>,
+    /// What the rubrics said, if they were asked.
+    pub routed: Option<Box<Decision>>,
     /// A free word for the kind of work.
     pub kind: Option<String>,
+    /// The files that it is about.
+    pub files: Vec<String>,
     /// Whether it goes first.
     pub priority: Priority,
     /// From acceptance to settlement.

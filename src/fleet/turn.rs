@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
 use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
+use super::routing::Decision;
 use super::team::Address;
 use super::time::Time;
 
@@ -140,6 +141,12 @@ pub struct Turn {
     /// The sender's free word for the kind of work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// The files that it is about, as its sender named them: for rubrics, and never opened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// What the rubrics said, if they were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routed: Option<Box<Decision>>,
     /// Whether it goes before others.
     #[serde(default)]
     pub priority: Priority,

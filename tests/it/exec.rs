@@ -276,6 +276,8 @@ pub fn turn_of(id: u64) -> Turn {
         sender: Sender::Operator,
         to: Address::Role("w".into()),
         because: None,
+        files: Vec::new(),
+        routed: None,
         kind: None,
         priority: Priority::default(),
         prompt_bytes: 0,

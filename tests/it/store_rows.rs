@@ -48,6 +48,8 @@ pub fn turn(id: u64, state: TurnState, at: u64) -> Turn {
         sender: Sender::Operator,
         to: Address::Role(RoleName::from("upper")),
         because: None,
+        files: Vec::new(),
+        routed: None,
         kind: Some("bulk".into()),
         priority: Priority::Normal,
         prompt_bytes: 5,

@@ -79,6 +79,7 @@ impl Play<'_, '_> {
                 let task = Task {
                     prompt: send.prompt.to_string(),
                     kind: send.kind.clone(),
+                    files: send.files.clone(),
                     from: format!("run {}", self.run.id),
                     urgent: send.priority == Priority::Now,
                     now: stage.now,

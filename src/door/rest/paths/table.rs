@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use super::{Gives, Path, Shape, Takes};
 use crate::door::intake::Nothing;
-use crate::door::rest::charter::RouteRequest;
 use crate::door::rest::health::Health;
 use crate::door::rest::mail::{AckRequest, PollQuery};
 use crate::door::rest::runs::{Runs, RunsQuery};
@@ -16,6 +15,7 @@ use crate::door::rest::turns::{CancelRequest, Everything, StatusQuery, WaitQuery
 use crate::door::schema;
 use crate::door::whoami::Whoami;
 use crate::engine::ports::CharterStatus;
+use crate::engine::requests::RouteRequest;
 use crate::engine::requests::{
     Acked, AskRequest, Asked, Mail, Noted, PauseView, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult,
     SeatView, SendRequest, SpawnRequest, Trace,
