@@ -18,6 +18,7 @@ test *ARGS:
 lint:
     cargo fmt --check
     cargo clippy --workspace --locked --all-targets -- -D warnings
+    e2e/lint/run
 
 # The shipped demo on a folder: a private daemon, workers, a ranked result.
 demo *ARGS:

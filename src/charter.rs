@@ -7,7 +7,10 @@ mod check;
 mod courier;
 mod declare;
 mod describe;
+mod difference;
+mod editor;
 mod error;
+mod explain;
 mod handlers;
 mod json;
 mod launchers;
@@ -17,6 +20,7 @@ mod offline;
 mod plan;
 #[cfg(test)]
 mod played;
+mod point;
 mod reference;
 mod reload;
 #[cfg(test)]
@@ -24,12 +28,14 @@ mod replayed;
 mod rubric;
 mod runs;
 mod schema;
+mod shapes;
 mod shipped;
 mod sources;
 mod spec;
 mod stage;
 mod standing;
 mod steps;
+mod stuck;
 mod tally;
 pub mod testing;
 mod vm;
@@ -44,13 +50,18 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use crate::engine::ports::{Boxed, CharterStatus, Clock, Journal, Policy};
-use crate::fleet::events::{Action, FleetEvent};
+use crate::engine::ports::{Boxed, CharterStatus, Clock, Files, Journal, Policy};
+use crate::engine::requests::Replayed;
+use crate::fleet::acts::Action;
+use crate::fleet::difference::Difference;
+use crate::fleet::events::FleetEvent;
 use crate::fleet::ids::{RecipeName, RunId};
 use crate::fleet::refusal::{Refusal, RefusalKind};
-use crate::fleet::run::{RunEffect, RunInput};
+use crate::fleet::run::{Run, RunEffect, RunInput};
 use crate::fleet::team::{Generation, Routed, Task, Team, TeamLoad};
 use courier::Order;
+pub use difference::of_dirs;
+pub use editor::editor_files;
 pub use error::{CharterError, CharterErrors};
 pub use handlers::Handled;
 pub use offline::{Report, check, plan_of, route, team_of, test};
@@ -59,6 +70,7 @@ pub use schema::check_job;
 pub use sources::Sources;
 use tally::Tally;
 use vm::{Job, Loaded};
+pub use watch::Saves;
 
 /// How long a rubric may keep its asker waiting, queue and all.
 const ROUTE_WAIT: Duration = Duration::from_secs(2);
@@ -96,6 +108,8 @@ pub struct Options {
     pub load: Load,
     /// How often the directory is looked at without any hint that it changed.
     pub poll: Duration,
+    /// Whether the system is asked to tell of changes; without, only the looks now and then see them.
+    pub hints: bool,
 }
 
 /// The charter in force; a cheap handle.
@@ -169,8 +183,8 @@ impl Charter {
         let tasks = Tasks {
             down: Box::pin(courier::down(Arc::clone(&inner), order_inbox)),
             up: Box::pin(courier::up(Arc::clone(&inner), input_inbox, orders)),
-            watch: Box::pin(watch::watch(Arc::clone(&inner), options.poll)),
-            watchdog: Box::pin(reload::watchdog(Arc::clone(&inner))),
+            watch: Box::pin(watch::watch(Arc::clone(&inner), options.poll, options.hints)),
+            watchdog: Box::pin(stuck::watchdog(Arc::clone(&inner))),
         };
         Ok((Charter { inner }, told, tasks))
     }
@@ -195,6 +209,11 @@ impl Policy for Charter {
         }
     }
 
+    fn replay(&self, run: Run, current: bool) -> Boxed<Result<Replayed, Refusal>> {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move { inner.replay(run, current).await })
+    }
+
     fn run(&self, order: RunEffect) {
         self.inner.order(Order::Run(order));
     }
@@ -207,6 +226,11 @@ impl Policy for Charter {
 
     fn status(&self) -> CharterStatus {
         self.inner.whole_status()
+    }
+
+    fn difference(&self, files: Option<Files>) -> Boxed<Difference> {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move { inner.difference(files).await })
     }
 
     fn reload(&self) -> Boxed<Result<CharterStatus, Refusal>> {
@@ -262,7 +286,13 @@ impl Inner {
                 match one.action() {
                     Ok(Some(action)) => inner.up(Upward::Act(action)),
                     Ok(None) => {}
-                    Err(error) => tracing::warn!(at = one.at, error, "a handler of the charter failed"),
+                    Err(error) => {
+                        // Not its text, which may quote a message; `fleetd charter status` tells it to whoever asks.
+                        tracing::warn!(at = one.at, "a handler of the charter failed");
+                        let mut status = inner.status();
+                        status.handler_errors += 1;
+                        status.handler_error = Some(error);
+                    }
                 }
             }
         });

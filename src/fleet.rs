@@ -2,24 +2,32 @@
 //!
 //! No I/O, no clock, no async, no Lua, no HTTP may ever come in here: time and randomness are handed in.
 
+pub mod acts;
+pub mod amend;
 pub mod answer;
 mod ask;
 pub mod asked;
 mod barred;
+pub mod bounds;
 pub mod budget;
 pub mod caller;
 mod calls;
 mod caps;
 mod change;
 mod checks;
+pub mod children;
+pub mod commands;
+pub mod difference;
 mod dispatch;
 pub mod envelope;
 pub mod events;
+mod given_up;
 pub mod grants;
 pub mod hours;
 pub mod ids;
 pub mod input;
 mod keys;
+pub mod late;
 pub mod life;
 pub mod load;
 pub mod mail;
@@ -36,6 +44,7 @@ pub mod refusal;
 mod renew;
 mod reply;
 mod restore;
+pub mod resume;
 pub mod routing;
 pub mod rules;
 pub mod run;
@@ -43,6 +52,7 @@ mod runs;
 pub mod seat;
 mod seen;
 mod settle;
+pub mod shape;
 pub mod signs;
 mod starts;
 pub mod state;

@@ -21,6 +21,7 @@ pub mod plan;
 pub mod policy;
 mod read;
 mod session;
+mod task;
 pub mod trees;
 pub mod turn_dir;
 pub mod typed;

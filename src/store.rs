@@ -85,6 +85,11 @@ impl Journal for Store {
         self.readers.ask("read an envelope", move |db| Ok(queries::one(db, "envelopes", sql, turn.0)?.map(Arc::new)))
     }
 
+    fn late(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
+        let sql = "SELECT row, turn FROM late WHERE turn = ?1";
+        self.readers.ask("read a late reply", move |db| Ok(queries::one(db, "late", sql, turn.0)?.map(Arc::new)))
+    }
+
     fn turn(&self, turn: TurnId) -> Boxed<Result<Option<Turn>, JournalError>> {
         let sql = "SELECT row, id FROM turns WHERE id = ?1";
         self.readers.ask("read a turn", move |db| queries::one(db, "turns", sql, turn.0))

@@ -58,7 +58,7 @@ pub fn measure(table: &mut Table) {
 }
 
 /// Returns the time of one commit of `rows` rows to SQLite as fleetd opens it.
-fn bare_commit(dir: &Path, rows: usize, times: usize) -> Duration {
+pub fn bare_commit(dir: &Path, rows: usize, times: usize) -> Duration {
     let file = dir.join(format!("bare-{rows}.db"));
     let mut db = rusqlite::Connection::open(file).expect("a file");
     db.execute_batch("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, row TEXT)")
@@ -100,7 +100,7 @@ fn wait_for_fifo(fifo: &Path) {
     std::fs::File::open(fifo).and_then(|mut file| file.read_to_string(&mut text)).expect("a fifo");
 }
 
-fn timed(times: usize, mut work: impl FnMut()) -> Duration {
+pub fn timed(times: usize, mut work: impl FnMut()) -> Duration {
     work();
     median(
         (0..times)
@@ -113,7 +113,7 @@ fn timed(times: usize, mut work: impl FnMut()) -> Duration {
     )
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
+pub fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times[times.len() / 2]
 }

@@ -4,6 +4,7 @@
 //! machine is no failure.
 
 mod bare;
+mod charters;
 mod daemon;
 mod figures;
 mod held;
@@ -27,9 +28,15 @@ fn main() {
             panes::measure(&mut table);
             println!("{table}");
         }
+        ["charters"] => {
+            let mut table = table::Table::default();
+            charters::measure(&mut table);
+            println!("{table}");
+        }
         _ => {
             let mut table = table::Table::default();
             figures::measure(&mut table);
+            charters::measure(&mut table);
             mcp::measure(&mut table);
             sessions::measure(&mut table);
             held::measure(&mut table);

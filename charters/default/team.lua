@@ -6,7 +6,10 @@
 -- its stdin, what it prints is the reply, and an exit status other than 0 is a failure. No shell is in between.
 -- These three need no model; they are here so that everything can be tried at once. Put your own in their place.
 fleet.profile("echo", { launcher = "exec", command = { "cat" }, timeout = "10s", about = "gives a message back" })
-fleet.profile("upper", { launcher = "exec", command = { "tr", "a-z", "A-Z" }, timeout = "10s", about = "shouts it back" })
+fleet.profile(
+  "upper",
+  { launcher = "exec", command = { "tr", "a-z", "A-Z" }, timeout = "10s", about = "shouts it back" }
+)
 fleet.profile("words", { launcher = "exec", command = { "wc", "-w" }, timeout = "10s", about = "counts its words" })
 
 -- A role is a pool of workers that are all alike; messages are sent to roles, and wait in the role's queue.
@@ -20,9 +23,10 @@ fleet.role("w-words", { profiles = { "words" }, max_busy = 4, max_waiting = 500 
 -- fleet.profile("helper", { launcher = "typed", command = { "my-agent" }, typing = { prompt = { "> " } } })
 -- fleet.role("w-helper", { profiles = { "helper" }, max_busy = 2 })
 
--- Not yet in this version: launchers that know one coding agent by name, its hooks and its model.
+-- Agents with a model: one on a cheap or local model, whose address stands in fleetd.toml as [endpoints.NAME], for most of
+-- the work, and a second kind beside it. `charters/review`, `bug-hunt`, `implement`, `best-of-n` and `night-shift` are whole
+-- charters of such teams.
 --
--- fleet.profile("sonnet", { launcher = "claude", model = "sonnet", idle_ttl = "15m" })
 -- fleet.profile("qwen", { launcher = "claude", model = "qwen3-coder", endpoint = "local-llm", idle_ttl = "5m" })
--- fleet.role("w-claude", { profiles = { "sonnet" }, max_busy = 2, max_waiting = 8 })
--- fleet.role("w-local", { profiles = { "qwen" }, max_busy = 6, max_waiting = 200 })
+-- fleet.profile("open", { launcher = "opencode", model = "qwen3-coder", endpoint = "chat", idle_ttl = "5m" })
+-- fleet.role("w-local", { profiles = { "qwen", "open" }, max_busy = 6, max_waiting = 200 })

@@ -69,7 +69,7 @@ fleet.profile("aider", {
   command = {
     "sh",
     "-c",
-    'exec aider --yes-always --no-pretty --no-stream --no-check-update --no-show-release-notes'
+    "exec aider --yes-always --no-pretty --no-stream --no-check-update --no-show-release-notes"
       .. ' --no-suggest-shell-commands --no-detect-urls --message="Task: $(cat)"',
   },
   timeout = "20m",

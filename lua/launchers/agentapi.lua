@@ -7,34 +7,38 @@ local UNTAKEN = { "waiting for user input", "must be trimmed", "must not be empt
 local function api(worker)
   local function on(event, more)
     local on = { event = event }
-    for path, value in pairs(more or {}) do on[path] = value end
+    for path, value in pairs(more or {}) do
+      on[path] = value
+    end
     return on
   end
   local signs = {
     { is = "taken", on = on("message_update", { ["data.role"] = "user" }), text = "data.message" },
-    -- Told whole again at each change of the screen.
-    { is = "said", on = on("message_update", { ["data.role"] = "agent" }), id = "data.id" },
+    -- Told whole again at each change of the screen, and at the begin of each stream: nothing is counted.
+    { is = "said", on = on("message_update", { ["data.role"] = "agent" }) },
     { is = "rested", on = on("status_change", { ["data.status"] = "stable" }) },
     { is = "failed", on = on("agent_error"), why = "data.message" },
   }
-  return signs, {
-    ready = { path = "/status", on = { status = "stable" } },
-    say = { path = "/message", body = { type = "user", content = worker.text }, untaken = UNTAKEN },
-    -- It has no call for that: the key that its agent knows.
-    stop = { path = "/message", body = { type = "raw", content = worker.options.interrupt or "\27" } },
-    rest = { path = "/status", on = { status = "stable" } },
-    record = {
-      call = { path = "/messages" },
-      list = "messages",
-      proof = "screen",
-      signs = {
-        { is = "taken", on = { role = "user" }, text = "content" },
-        { is = "replied", on = { role = "agent" }, text = "content" },
+  return signs,
+    {
+      types = true,
+      ready = { path = "/status", on = { status = "stable" } },
+      say = { path = "/message", body = { type = "user", content = worker.text }, untaken = UNTAKEN },
+      -- It has no call for that: the key that its agent knows.
+      stop = { path = "/message", body = { type = "raw", content = worker.options.interrupt or "\27" } },
+      rest = { path = "/status", on = { status = "stable" } },
+      record = {
+        call = { path = "/messages" },
+        list = "messages",
+        proof = "screen",
+        signs = {
+          { is = "taken", on = { role = "user" }, text = "content" },
+          { is = "replied", on = { role = "agent" }, text = "content" },
+        },
       },
-    },
-    -- Without a beat: a stream that is silent may live.
-    events = { path = "/events" },
-  }
+      -- Without a beat: a stream that is silent may live.
+      events = { path = "/events" },
+    }
 end
 
 fleet.launcher("agentapi", {
@@ -54,7 +58,9 @@ fleet.launcher("agentapi", {
   elseif worker.command then
     calls.exposed = true
     plan.argv = { "agentapi", "server", "--type", worker.options.type or "custom", "--port", worker.port, "--" }
-    for _, word in ipairs(worker.command) do table.insert(plan.argv, word) end
+    for _, word in ipairs(worker.command) do
+      table.insert(plan.argv, word)
+    end
   else
     error("a profile of agentapi needs an endpoint (a server that runs) or a command (for one that is started)", 0)
   end

@@ -12,7 +12,7 @@ fleet.launcher("claude", {
   plan.typing = {
     -- Its composer begins with a no-break space, and nothing else on its screen does.
     prompt = { "❯\u{A0}" },
-    placeholder = { "Press up to edit queued messages", "Try \"" },
+    placeholder = { "Press up to edit queued messages", 'Try "' },
     -- For some seconds after a paste something else stands there; its hooks say more than its screen.
     busy = { "esc to interrupt" },
     dialog = { "Enter to confirm", "Enter to select", "Esc to cancel", "❯ 1. " },

@@ -3,7 +3,7 @@
 
 fleet.launcher("exec", {
   about = "A command for each turn, which gets the prompt on stdin and answers on stdout.",
-  needs = { command = "a worker needs a program to start, such as { \"tr\", \"a-z\", \"A-Z\" }" },
+  needs = { command = 'a worker needs a program to start, such as { "tr", "a-z", "A-Z" }' },
   takes = { "endpoint" },
 }, function(worker)
   return { drive = "turn", argv = worker.command }

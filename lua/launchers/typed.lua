@@ -3,7 +3,7 @@
 
 fleet.launcher("typed", {
   about = "An interactive program in a pane of its own, which lives between turns and is typed to.",
-  needs = { command = "a worker needs a program to start, such as { \"my-agent\", \"--interactive\" }" },
+  needs = { command = 'a worker needs a program to start, such as { "my-agent", "--interactive" }' },
   takes = { "typing", "endpoint" },
 }, function(worker)
   return { drive = "typed", argv = worker.command, typing = worker.typing }

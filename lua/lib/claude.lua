@@ -6,7 +6,13 @@ local claude = {}
 -- Tools that plan or move things behind a leader's back, or that ask a human who is not there. What is denied is also
 -- left out of each request, which halves its size.
 local DENY = {
-  "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "EnterWorktree", "ExitWorktree", "CronCreate", "ScheduleWakeup",
+  "AskUserQuestion",
+  "EnterPlanMode",
+  "ExitPlanMode",
+  "EnterWorktree",
+  "ExitWorktree",
+  "CronCreate",
+  "ScheduleWakeup",
   "Workflow",
 }
 local ALLOW = { "mcp__fleet", "Bash", "Edit", "Write", "Read", "Glob", "Grep", "Skill", "TodoWrite", "Task" }
@@ -14,10 +20,22 @@ local ALLOW = { "mcp__fleet", "Bash", "Edit", "Write", "Read", "Glob", "Grep", "
 -- The names by which a settings file would move requests, and the key with them, to another address. A test holds that
 -- all of `leaders.json` are among them.
 local MOVES = {
-  "apiKeyHelper", "env.ANTHROPIC_BASE_URL", "env.ANTHROPIC_AUTH_TOKEN", "env.ANTHROPIC_API_KEY",
-  "env.ANTHROPIC_CUSTOM_HEADERS", "env.ANTHROPIC_MODEL", "env.ANTHROPIC_UNIX_SOCKET",
-  "env.CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR", "env.CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST", "env.CLAUDE_CODE_USE_*",
-  "env.HTTP_PROXY", "env.HTTPS_PROXY", "env.ALL_PROXY", "env.http_proxy", "env.https_proxy", "env.all_proxy",
+  "apiKeyHelper",
+  "env.ANTHROPIC_BASE_URL",
+  "env.ANTHROPIC_AUTH_TOKEN",
+  "env.ANTHROPIC_API_KEY",
+  "env.ANTHROPIC_CUSTOM_HEADERS",
+  "env.ANTHROPIC_MODEL",
+  "env.ANTHROPIC_UNIX_SOCKET",
+  "env.CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
+  "env.CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST",
+  "env.CLAUDE_CODE_USE_*",
+  "env.HTTP_PROXY",
+  "env.HTTPS_PROXY",
+  "env.ALL_PROXY",
+  "env.http_proxy",
+  "env.https_proxy",
+  "env.all_proxy",
 }
 
 claude.takes = { "model", "endpoint" }
@@ -34,17 +52,26 @@ claude.options = {
 
 local function list(one, more)
   local all = table.clone(one)
-  for _, item in ipairs(more or {}) do table.insert(all, item) end
+  for _, item in ipairs(more or {}) do
+    table.insert(all, item)
+  end
   return all
 end
 
 local function http(worker, seconds)
-  return { {
-    hooks = { {
-      type = "http", url = worker.url .. "/hook", timeout = seconds,
-      headers = { ["X-Fleet-Token"] = "$FLEET_TOKEN" }, allowedEnvVars = { "FLEET_TOKEN" },
-    } },
-  } }
+  return {
+    {
+      hooks = {
+        {
+          type = "http",
+          url = worker.url .. "/hook",
+          timeout = seconds,
+          headers = { ["X-Fleet-Token"] = "$FLEET_TOKEN" },
+          allowedEnvVars = { "FLEET_TOKEN" },
+        },
+      },
+    },
+  }
 end
 
 local function command(worker)
@@ -100,18 +127,27 @@ local function folder(plan, worker)
   table.insert(plan.bring, { from = ".claude/agents", to = "claude/agents" })
   table.insert(plan.bring, { from = ".claude/commands", to = "claude/commands" })
   if options.hooks then
-    table.insert(plan.bring, { from = ".claude/settings.json", to = "claude/settings.json", table = "hooks", only = options.hooks })
+    table.insert(
+      plan.bring,
+      { from = ".claude/settings.json", to = "claude/settings.json", table = "hooks", only = options.hooks }
+    )
   end
 end
 
 local function env(worker)
   local env = {
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1", DISABLE_TELEMETRY = "1", DISABLE_AUTOUPDATER = "1",
-    DISABLE_ERROR_REPORTING = "1", CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL = "1",
-    CLAUDE_CODE_DISABLE_TERMINAL_TITLE = "1", CLAUDE_CODE_DISABLE_AUTO_MEMORY = "1", CLAUDE_CODE_DISABLE_CRON = "1",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1",
+    DISABLE_TELEMETRY = "1",
+    DISABLE_AUTOUPDATER = "1",
+    DISABLE_ERROR_REPORTING = "1",
+    CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL = "1",
+    CLAUDE_CODE_DISABLE_TERMINAL_TITLE = "1",
+    CLAUDE_CODE_DISABLE_AUTO_MEMORY = "1",
+    CLAUDE_CODE_DISABLE_CRON = "1",
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS = "1",
     -- By itself it would try for minutes, and for most of an hour where nobody answers.
-    CLAUDE_CODE_MAX_RETRIES = "3", API_TIMEOUT_MS = "300000",
+    CLAUDE_CODE_MAX_RETRIES = "3",
+    API_TIMEOUT_MS = "300000",
   }
   if worker.endpoint then
     env.CLAUDE_CONFIG_DIR = worker.home .. "/claude"
@@ -122,7 +158,9 @@ local function env(worker)
     -- Trust is written nowhere: the user's own folder is not ours to change.
     env.CLAUDE_CODE_SANDBOXED = "1"
   end
-  if worker.options.sandbox then env.IS_SANDBOX = "1" end
+  if worker.options.sandbox then
+    env.IS_SANDBOX = "1"
+  end
   return env
 end
 
@@ -138,11 +176,16 @@ local function transcript()
       { is = "taken", on = { type = "user" }, text = "message.content", id = "promptId" },
       { is = "failed", on = { type = "assistant", isApiErrorMessage = true }, text = "message.content" },
       {
-        is = "said", on = { type = "assistant", isSidechain = false }, id = "message.id", model = "message.model",
+        is = "said",
+        on = { type = "assistant", isSidechain = false },
+        id = "message.id",
+        model = "message.model",
         text = "message.content",
         usage = {
-          input = "message.usage.input_tokens", output = "message.usage.output_tokens",
-          cache_read = "message.usage.cache_read_input_tokens", cache_write = "message.usage.cache_creation_input_tokens",
+          input = "message.usage.input_tokens",
+          output = "message.usage.output_tokens",
+          cache_read = "message.usage.cache_read_input_tokens",
+          cache_write = "message.usage.cache_creation_input_tokens",
         },
       },
       { is = "complete", on = { type = "system", subtype = "turn_duration" } },
@@ -152,10 +195,13 @@ end
 
 -- What its hooks mean.
 local function signs(worker)
-  local function on(event) return { hook_event_name = event } end
+  local function on(event)
+    return { hook_event_name = event }
+  end
   return {
     {
-      is = "context", on = on("SessionStart"),
+      is = "context",
+      on = on("SessionStart"),
       answer = { hookSpecificOutput = { hookEventName = "SessionStart", additionalContext = worker.identity } },
     },
     -- What it says to itself when something of its own has ended.
@@ -165,7 +211,11 @@ local function signs(worker)
     { is = "replied", on = on("Stop"), text = "last_assistant_message", id = "prompt_id" },
     { is = "failed", on = on("StopFailure"), why = "error", text = "last_assistant_message", id = "prompt_id" },
     { is = "blocked", on = on("PermissionRequest"), why = "tool_name" },
-    { is = "blocked", on = { hook_event_name = "Notification", notification_type = "permission_prompt" }, why = "message" },
+    {
+      is = "blocked",
+      on = { hook_event_name = "Notification", notification_type = "permission_prompt" },
+      why = "message",
+    },
     { is = "settings", on = on("ConfigChange"), why = "source" },
   }
 end
@@ -186,9 +236,18 @@ end
 function claude.plan(worker)
   local plan = {
     argv = {
-      "claude", "--session-id", worker.id, "--permission-mode", worker.options.permission_mode or "dontAsk",
-      "--setting-sources", "user", "--settings", worker.home .. "/settings.json",
-      "--mcp-config", worker.home .. "/mcp-config.json", "--strict-mcp-config",
+      "claude",
+      "--session-id",
+      worker.id,
+      "--permission-mode",
+      worker.options.permission_mode or "dontAsk",
+      "--setting-sources",
+      "user",
+      "--settings",
+      worker.home .. "/settings.json",
+      "--mcp-config",
+      worker.home .. "/mcp-config.json",
+      "--strict-mcp-config",
     },
     env = env(worker),
     lists_tools = true,
@@ -200,7 +259,9 @@ function claude.plan(worker)
     table.insert(plan.argv, "--model")
     table.insert(plan.argv, worker.model)
   end
-  for _, arg in ipairs(worker.options.args or {}) do table.insert(plan.argv, arg) end
+  for _, arg in ipairs(worker.options.args or {}) do
+    table.insert(plan.argv, arg)
+  end
   folder(plan, worker)
   return plan
 end

@@ -92,6 +92,7 @@
 ---@class fleet.Api
 ---@field attach? boolean True for a program that somebody else runs, at the address of the profile's `endpoint`: nothing is started, and `argv` is left out. Otherwise it listens at `worker.port` of 127.0.0.1.
 ---@field exposed? boolean True for one that other machines can reach without any proof once it is started; `[launch] allow_exposed` in fleetd.toml must allow that.
+---@field types? boolean True for one that types what it is told into a terminal: characters that are keys are taken out of texts.
 ---@field user? string The user name of basic authentication, whose password is `worker.password`; absent: none.
 ---@field ready fleet.Call What it answers once it is up.
 ---@field open? fleet.Open Begins the conversation.
@@ -100,6 +101,7 @@
 ---@field rest fleet.Call What it answers while it is at rest; asked before each text and to see a turn's end.
 ---@field record fleet.Record Its own record of what was said, by which turns are settled.
 ---@field events? fleet.Events Its stream of events: hints to look at once. What they mean is in the plan's `signs`.
+---@field asks? fleet.Call What it answers while it asks a person nothing; asked for while it works.
 ---@field tools? fleet.Mend How it is seen and mended that it has lost the fleet's tools.
 ---@field show? fleet.Call Shows the conversation in its pane, tried for a while after it is up.
 ---@field most? integer How many answers of its model one turn may have before it is stopped as endless; 500 if absent.
@@ -201,12 +203,14 @@
 ---@class fleet.Envelope
 ---@field ok boolean True exactly when the worker replied.
 ---@field text string The reply; empty when there is none.
----@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`.
+---@field data any The reply as data, where a `schema` was asked for and it fits.
+---@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `schema` when the answer does not fit its schema, `budget` when the run has used up its budget.
 ---@field why? string Why it ended so, for people.
 ---@field outcome string How the turn ended.
----@field turn string The turn's id.
+---@field turn? string The turn's id; absent when none was begun.
 ---@field from table Who answered: `worker`, `role`, `profile`, `launcher`.
 ---@field stderr? string The end of what the process wrote to stderr.
+---@field exit? table How the process ended, for a worker that is one process a turn: its `code`, or the `signal` that ended it.
 ---@field work? table What was done in the worker's worktree: `branch`, `base`, `commits`, `files_changed`, `dirty` (something is not committed).
 ---@field times table When what happened, in milliseconds since 1970.
 
@@ -216,15 +220,39 @@
 ---@field turn string The turn in which it is asked; a new one at each try.
 ---@field worker string Who asks.
 
+---@class fleet.Budget
+---@field turns? integer Turns, each try counted.
+---@field tokens? integer Tokens read, written, and written to a cache, where agents tell them; not those read from a cache.
+---@field cost? number US dollars, where agents tell them.
+
+---@class fleet.SubRun
+---@field ok boolean True when it is `done` or `partial`.
+---@field outcome string How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`, `budget`.
+---@field value any What it returned.
+---@field error? string The word of its outcome when it is not ok; `busy` when too many runs are under way.
+---@field why? string Why it ended so, for people.
+---@field run? string Its id.
+---@field usage? table What its turns used: `input`, `output`, `cache_read`, `cache_write`, `cost`.
+
+---@class fleet.Voted
+---@field decided boolean True when a value has its quorum.
+---@field value any The value that has it; absent when none has.
+---@field votes integer How many votes the first of the tally has.
+---@field quorum integer How many it needs.
+---@field of integer How many parts there were.
+---@field tally table[] What was voted for, most votes first: `value`, `votes`, and `parts`, the places of who voted so.
+---@field missing fleet.Missing[] Parts that did not vote, and those that were given up.
+---@field why? string Why nothing is decided, for people.
+
 ---@class fleet.Missing
 ---@field part integer Its place in the list.
----@field item any What `run:each` was given at that place.
+---@field item any What stands at that place in the list that `run:each`, `run:race` or `run:vote` was given.
 ---@field error string The outcome's word.
 ---@field why? string Why, for people.
 ---@field turn? string Its last turn.
 
 ---@class fleet.TestRun
----@field outcome string `done`, `partial` or `failed`.
+---@field outcome string `done`, `partial`, `failed`, `timed_out` or `budget`.
 ---@field value any The run's value.
 ---@field why? string Why, unless it is done.
 
@@ -273,7 +301,8 @@
 ---@class fleet.Recipe
 ---@field about? string What it does, for people.
 ---@field input? table<string, string> The fields of the job: `"string"`, `"integer"`, `"number"`, `"boolean"`, `"any"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job.
----@field deadline? string|number How long a run may take from its start, such as `"30m"`.
+---@field deadline? string|number How long a run may take from its start, such as `"30m"`. When it passes, its open turns end as timed out, and the code has 10 s to come to its end with what it has.
+---@field budget? fleet.Budget What a run, with the runs below it, may use at most; judged before each turn. When it is used up, sends give an envelope with the error `budget`, and the run ends as `budget` with what its code returns.
 
 ---@class fleet.Launcher
 ---@field about? string What it starts, for people.
@@ -281,15 +310,111 @@
 ---@field takes? string[] Fields of these that a profile may have for it; all others are refused by name.
 ---@field options? table<string, string> The fields of `options` in a profile that are its own, each with what it does.
 
+---@class fleet.Action
+---@field action string `"tell_leader"` lays a notice into the mailboxes of the leader and the operator; `"stop_worker"` lets a worker finish its turn and go; `"park_role"` hands out nothing for a role for some time; `"retry_turn"` sends a turn again that timed out or was lost, once.
+---@field text? string The notice of `tell_leader`.
+---@field worker? string The worker of `stop_worker`.
+---@field role? string The role of `park_role`.
+---@field ["for"]? string|number For how long `park_role` holds, such as `"5m"`.
+---@field turn? string The turn of `retry_turn`.
+
 ---@class fleet.Send
 ---@field to? string A role or a worker; absent or `"auto"`: the rubrics decide.
 ---@field prompt string The text for the worker.
 ---@field kind? string A free word for the kind of work; rubrics see it.
 ---@field files? string[] The files that it is about, as paths in the repository, 64 at most; rubrics see them. They are not opened.
 ---@field deadline? string|number From acceptance to the reply, each try anew, such as `"8m"`.
----@field retries? integer How often a timed out or lost turn is tried again on another worker; 0 if absent.
+---@field retries? integer How often a turn is tried again that timed out, was lost, or was not taken by any worker in time (`busy`): as a new turn, on another worker where one is there; 0 if absent.
 ---@field priority? string `"now"` goes first; `"normal"` if absent.
+---@field schema? string|table What the answer must be: a type of the short form such as `"string[]"` or `"finding[]"`, fields with their types, or a JSON Schema. The worker is told, and `envelope.data` is the checked answer.
+---@field corrections? integer How often an answer that does not fit `schema` is sent back with what is wrong; 2 if absent, 10 at most. Each time is a turn.
 ---@field on_ask? (fun(question: fleet.Question): string?) Answers what the worker asks in its turn: the text that it returns, or nothing to pass the question on to whoever started the run. It may take steps of its own.
+
+---@class fleet.Vote
+---@field quorum? integer How many equal votes decide; more than half of the parts if absent.
+
+---@class fleet.Sub
+---@field deadline? string|number Shorter than the recipe's own, such as `"5m"`. The deadline of the run above holds, too.
+---@field budget? fleet.Budget Instead of the recipe's own. The budget of the run above holds, too.
+
+---@class fleet.Command
+---@field cwd? string Where it runs; the daemon's own directory if absent.
+---@field stdin? string What it reads; nothing if absent.
+---@field timeout? string|number How long it may take; `"10m"` if absent, 60 minutes at most.
+
+---@class fleet.TurnSettled
+---@field event "turn_settled" A turn ended.
+---@field turn string The turn's id.
+---@field from string Who sent it: `leader`, `operator`, `run r3`.
+---@field worker? string Who had it, if anybody.
+---@field role string The role for which it waited.
+---@field outcome string How it ended: `replied`, `failed`, `timed_out`, `lost`, `cancelled`, `unknown`.
+---@field why? string Why, unless it was replied to.
+---@field retried boolean True if it was a retry itself.
+
+---@class fleet.RunEnded
+---@field event "run_ended" A run ended.
+---@field run string The run's id.
+---@field recipe string Its recipe.
+---@field outcome string How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`.
+---@field why? string Why, unless it is done.
+
+---@class fleet.WorkerReady
+---@field event "worker_ready" A worker can take its first turn.
+---@field worker string The worker.
+---@field role string Its role.
+---@field profile string Its profile.
+
+---@class fleet.WorkerBlocked
+---@field event "worker_blocked" Nothing can be typed to a worker: a dialog is open, or its pane cannot be reached.
+---@field worker string The worker.
+---@field role string Its role.
+---@field why string What is in the way.
+
+---@class fleet.WorkerGone
+---@field event "worker_gone" A worker is gone, however that came.
+---@field worker string The worker.
+---@field role string Its role.
+---@field why string How that came.
+
+---@class fleet.QuestionAsked
+---@field event "question_asked" A question waits for the leader or the operator: of a worker in its turn, or of a run. One that a run answers first is told when it is passed on.
+---@field question string The question's id.
+---@field to string For whom it is: `leader` or `operator`.
+---@field turn? string The turn in which a worker asks.
+---@field run? string The run that asks.
+---@field worker? string Who asks, if it is a worker.
+---@field text string What is asked.
+
+---@class fleet.RoleFull
+---@field event "role_full" As many messages wait for a role as may: the next one is refused. It is told when the queue becomes full.
+---@field role string The role.
+---@field waiting integer How many wait, which is its `max_waiting`.
+
+---@class fleet.RoleParked
+---@field event "role_parked" Nothing is handed out for a role for some time.
+---@field role string The role.
+---@field until integer Until when, in milliseconds since 1970.
+
+---@class fleet.SeatChanged
+---@field event "seat_changed" The leader's seat was taken, or is free.
+---@field taken boolean Whether somebody sits in it.
+---@field why string How that came.
+
+---@class fleet.PauseChanged
+---@field event "pause_changed" Nothing is handed to any worker any more, or again.
+---@field paused boolean Whether it is a pause.
+---@field by string Who wanted it: `leader` or `operator`.
+
+---@class fleet.CharterLoaded
+---@field event "charter_loaded" A generation came into force: the handlers of the new one are told.
+---@field generation integer Its number.
+---@field last_good boolean True if it is not what lies in the directory, but the last good one.
+
+---@class fleet.CharterRefused
+---@field event "charter_refused" Saved files were not taken: the handlers of the generation that stays in force are told, once for the same files.
+---@field generation integer The number of the generation that stays.
+---@field error string Why, as `file:line: message`.
 
 ---@class fleet
 ---@field null any what stands for null in a list
@@ -316,15 +441,32 @@ function fleet.route(why, fn) end
 ---@param fn fun(job: any, run: fleet.Run): any
 function fleet.recipe(name, spec, fn) end
 
+---Names what answers may be asked to fit: fields with their types as in a recipe's `input`, which may name other shapes, or a whole JSON Schema. A `schema` in `run:send`, and in a message from outside, may then say `"name"`, `"name[]"`, or use it in its fields.
+---@param name string
+---@param schema string|table
+function fleet.shape(name, schema) end
+
 ---Declares how one agent program is started, watched and read. Its function is asked once for each profile when the charter is loaded, and makes the plan of all workers of that profile; it must not wait and sees nothing but its argument. A name that fleetd has itself (`exec`, `typed`, …) is overridden. A plan has no rights of its own: what it may start and which address it may name, fleetd.toml says.
 ---@param name string
 ---@param spec fleet.Launcher
 ---@param fn fun(worker: fleet.WorkerSpec): fleet.Plan
 function fleet.launcher(name, spec, fn) end
 
----Declares a handler of `turn_settled`, `run_ended`, `worker_gone` or `charter_loaded`. It may not wait. It gives back nothing, or one action: `{ action = "tell_leader", text = … }`, `{ action = "stop_worker", worker = … }`, `{ action = "park_role", role = …, ["for"] = "5m" }`, `{ action = "retry_turn", turn = … }`.
+---Declares a handler of one of the events below, which is given the event's table, frozen. It may not wait. It gives back nothing, or one action. An event is told at most once, after it was written down; rubrics and runs go before handlers. Handlers act 60 times a minute at most, and of events that come faster than they are handled 1000 wait: so a handler whose action causes its own event ends by itself, and both is told.
 ---@param event string
----@param fn fun(event: table): table
+---@param fn fun(event: table): fleet.Action
+---@overload fun(event: "turn_settled", fn: fun(event: fleet.TurnSettled): fleet.Action?)
+---@overload fun(event: "run_ended", fn: fun(event: fleet.RunEnded): fleet.Action?)
+---@overload fun(event: "worker_ready", fn: fun(event: fleet.WorkerReady): fleet.Action?)
+---@overload fun(event: "worker_blocked", fn: fun(event: fleet.WorkerBlocked): fleet.Action?)
+---@overload fun(event: "worker_gone", fn: fun(event: fleet.WorkerGone): fleet.Action?)
+---@overload fun(event: "question_asked", fn: fun(event: fleet.QuestionAsked): fleet.Action?)
+---@overload fun(event: "role_full", fn: fun(event: fleet.RoleFull): fleet.Action?)
+---@overload fun(event: "role_parked", fn: fun(event: fleet.RoleParked): fleet.Action?)
+---@overload fun(event: "seat_changed", fn: fun(event: fleet.SeatChanged): fleet.Action?)
+---@overload fun(event: "pause_changed", fn: fun(event: fleet.PauseChanged): fleet.Action?)
+---@overload fun(event: "charter_loaded", fn: fun(event: fleet.CharterLoaded): fleet.Action?)
+---@overload fun(event: "charter_refused", fn: fun(event: fleet.CharterRefused): fleet.Action?)
 function fleet.on(event, fn) end
 
 ---Declares a test; `fleetd charter test` runs it with scripted workers and virtual time, and so does every reload before the new files are taken.
@@ -333,8 +475,8 @@ function fleet.on(event, fn) end
 function fleet.test(name, fn) end
 
 ---@class fleet.Run
----@field id string
----@field recipe string
+---@field id string its id
+---@field name string the name of its recipe
 local run = {}
 
 ---Sends a message and waits for the envelope. What the world does wrong is a value (`envelope.ok`, `envelope.error`); what the author does wrong is an error at that line. With `on_ask`, questions of the worker come to that function first, one after the other in the order of asking; a mistake in it passes the question on, and whoever started the run is told of it.
@@ -342,11 +484,24 @@ local run = {}
 ---@return fleet.Envelope
 function run:send(spec) end
 
----Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`.
+---Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`; the other parts are given up, and their turns cancelled.
 ---@param list any[]
 ---@param fn fun(item: any, index: integer): any
 ---@return any[]
 function run:each(list, fn) end
+
+---Calls the function for every item, all at once; the first part that comes to something good wins: a value, and not an envelope with `ok = false`. Gives back what it returned, its place in the list, and what came to nothing before it. The other parts are given up where they are, and their turns are cancelled. If none is good, the first two are nil. An error in a part is an error of `race`, unless a part has won before.
+---@param list any[]
+---@param fn fun(item: any, index: integer): any
+---@return any, integer?, fleet.Missing[]
+function run:race(list, fn) end
+
+---Calls the function for every item, all at once; what a part returns is its vote, and equal values are votes for the same, tables by what is in them. An envelope votes with its `data`, or else with its text without the white space around it; one with `ok = false`, and a part that returns nothing, do not vote. As soon as one value has its quorum, or none can have it any more, the other parts are given up and their turns cancelled. No majority is a value, too: `decided` is false and `why` says so.
+---@param list any[]
+---@param fn fun(item: any, index: integer): any
+---@param spec? fleet.Vote
+---@return fleet.Voted
+function run:vote(list, fn, spec) end
 
 ---Parts a list of replies into what was found and what is missing.
 ---@param replies any[]
@@ -357,6 +512,19 @@ function run:split(replies) end
 ---@param value any
 ---@return string
 function run:quote(value) end
+
+---Runs another recipe below this run and waits for its end. It has a journal of its own and ends with this run at the latest; what it came to is a value. Recipes may stand 8 deep.
+---@param name string
+---@param job any
+---@param spec? fleet.Sub
+---@return fleet.SubRun
+function run:recipe(name, job, spec) end
+
+---Starts a program, once and without a shell, and waits for its end; only what `[commands] allow` in fleetd.toml lists. `text` is what it printed, `stderr` the end of what it complained, `exit` its status; `ok` is true for status 0. If nobody can tell how it ended, `error` is `unknown`, and it is not started again. Eight run at once.
+---@param argv string[]
+---@param spec? fleet.Command
+---@return fleet.Envelope
+function run:command(argv, spec) end
 
 ---Waits for a length of time, over restarts too.
 ---@param span string|number
@@ -383,7 +551,7 @@ function run:note(name, value) end
 ---@param ... any
 function run:progress(text, ...) end
 
----Asks whoever started the run, and waits for the answer.
+---Asks whoever started the run, and waits for the answer; nil if the deadline of the run passed first.
 ---@param question string
 ---@return string
 function run:ask_leader(question) end
@@ -403,10 +571,14 @@ function run:fail(why, value) end
 ---@class fleet.Test
 local t = {}
 
----Scripts the workers of a role (or one worker): what the function returns is the reply text; `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.
+---Scripts the workers of a role (or one worker): what the function returns is the reply text, or a table for the JSON of one; where an answer was sent back, `task.complaint` says what was wrong with it. `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.
 ---@param role string
----@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer }): any
+---@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer, complaint: string? }): any
 function t.worker(role, fn) end
+
+---Scripts the commands of runs: what the function returns is what the program printed; `t.fail(why)` is another status than 0.
+---@param fn fun(argv: string[]): any
+function t.command(fn) end
 
 ---Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same.
 ---@param recipe string

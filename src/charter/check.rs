@@ -3,14 +3,19 @@
 
 use super::declare::{At, Registry};
 use super::error::CharterError;
+use super::point;
 use super::sources::Sources;
 use crate::fleet::refusal::nearest;
 
 /// Returns every mistake that a whole charter has.
 pub(super) fn generation(registry: &Registry, sources: &Sources) -> Vec<CharterError> {
     let mut errors = Vec::new();
-    let mut wrong = |at: &At, message: String| {
-        errors.push(CharterError::at(sources, &at.file, at.line, message));
+    let mut wrong = |at: &At, text: Option<&str>, message: String| {
+        let mut error = CharterError::at(sources, &at.file, at.line, message);
+        if let Some(text) = text {
+            point::at_text(&mut error, sources, text);
+        }
+        errors.push(error);
     };
     let profiles: Vec<&str> = registry.profiles.iter().map(|(p, _)| p.profile.name.as_str()).collect();
     for (role, at) in &registry.roles {
@@ -26,10 +31,14 @@ pub(super) fn generation(registry: &Registry, sources: &Sources) -> Vec<CharterE
                 true => "no profile is declared".to_owned(),
                 false => format!("valid: {}", profiles.join(", ")),
             };
-            wrong(at, format!("role '{}': there is no profile '{profile}'; {hint}{valid}", role.name));
+            wrong(
+                at,
+                Some(profile.as_str()),
+                format!("role '{}': there is no profile '{profile}'; {hint}{valid}", role.name),
+            );
         }
         if role.name.as_str() == "auto" {
-            wrong(at, "a role cannot be called 'auto': that word asks the rubrics".to_owned());
+            wrong(at, None, "a role cannot be called 'auto': that word asks the rubrics".to_owned());
         }
         let name = role.name.as_str();
         if let Some((_, number)) = name.rsplit_once('-')
@@ -38,6 +47,7 @@ pub(super) fn generation(registry: &Registry, sources: &Sources) -> Vec<CharterE
         {
             wrong(
                 at,
+                None,
                 format!(
                     "role '{name}' is named like a worker: workers of a role 'x' are called 'x-1', 'x-2'; let it not end in a number"
                 ),
@@ -47,7 +57,7 @@ pub(super) fn generation(registry: &Registry, sources: &Sources) -> Vec<CharterE
     for (profile, at) in registry.profiles.iter().map(|(p, at)| (&p.profile, at)) {
         let used = registry.roles.iter().any(|(role, _)| role.profiles.contains(&profile.name));
         if !used {
-            wrong(at, format!("profile '{}' is in no role, so that no worker could ever have it", profile.name));
+            wrong(at, None, format!("profile '{}' is in no role, so that no worker could ever have it", profile.name));
         }
     }
     errors

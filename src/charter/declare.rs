@@ -7,9 +7,11 @@ use serde_json::Value;
 use super::describe;
 use super::json;
 use super::launchers::{self, Launcher};
+use super::shapes::{self, Written};
 use super::shipped;
 use super::spec::{self, Declared};
 use crate::fleet::refusal::nearest;
+use crate::fleet::shape::Shapes;
 use crate::fleet::team::{Generation, RecipeSpec, Role, Team};
 
 /// Where something was declared.
@@ -72,6 +74,8 @@ pub(super) struct Registry {
     pub roles: Vec<(Role, At)>,
     /// Recipes, each with the file whose execution declares it.
     pub recipes: Vec<(RecipeSpec, At, String)>,
+    /// Shapes, as they were written, and as schemas once all files are read.
+    pub shapes: (Vec<Written>, Shapes),
     /// Rubrics, in the order in which they are asked.
     pub rubrics: Vec<Named>,
     /// Handlers of events.
@@ -133,6 +137,7 @@ impl Registry {
             // One of fleetd's own may be declared anew.
             "launcher" => self.launchers.iter().find(|one| one.name == name && !one.shipped).map(|one| &one.at),
             "role" => self.roles.iter().find(|(r, _)| r.name.as_str() == name).map(|(_, at)| at),
+            "shape" => self.shapes.0.iter().find(|shape| shape.name == name).map(|shape| &shape.at),
             _ => self.recipes.iter().find(|(r, _, _)| r.name.as_str() == name).map(|(_, at, _)| at),
         };
         if let Some(first) = taken {
@@ -146,6 +151,9 @@ impl Registry {
         let done = match verb {
             "profile" => spec::profile(name, &spec).map(|p| self.profiles.push((p, at))).map_err(blame),
             "role" => spec::role(name, &spec).map(|r| self.roles.push((r, at))).map_err(blame),
+            "shape" => shapes::check_name(name)
+                .map(|()| self.shapes.0.push(Written { name: name.to_owned(), schema: spec, at }))
+                .map_err(|why| (None, why)),
             "launcher" => match function {
                 Some(function) => launchers::read(name, &spec, function, at, is_shipped)
                     .map(|launcher| self.take_launcher(launcher))
@@ -165,12 +173,16 @@ impl Registry {
             "route" => &mut self.rubrics,
             "test" => &mut self.tests,
             _ => {
-                if !describe::EVENTS.contains(&name) {
-                    let hint = match nearest(name, describe::EVENTS.iter().copied()) {
+                let events = describe::EVENTS.iter().map(|event| event.name);
+                if !events.clone().any(|event| event == name) {
+                    let hint = match nearest(name, events.clone()) {
                         Some(near) => format!("did you mean '{near}'? "),
                         None => String::new(),
                     };
-                    return Err(format!("there is no event '{name}'; {hint}valid: {}", describe::EVENTS.join(", ")));
+                    return Err(format!(
+                        "there is no event '{name}'; {hint}valid: {}",
+                        events.collect::<Vec<_>>().join(", ")
+                    ));
                 }
                 &mut self.handlers
             }
@@ -206,6 +218,7 @@ impl Registry {
             profiles: self.profiles.iter().map(|(p, _)| (p.profile.name.clone(), p.profile.clone())).collect(),
             roles: self.roles.iter().map(|(r, _)| (r.name.clone(), r.clone())).collect(),
             recipes: self.recipes.iter().map(|(r, _, _)| (r.name.clone(), r.clone())).collect(),
+            shapes: self.shapes.1.clone(),
             rubrics: self.rubrics.iter().map(|rubric| rubric.name.clone()).collect(),
             handlers: self.handlers.iter().map(|handler| handler.name.clone()).collect(),
         }

@@ -3,10 +3,12 @@
 //! Here are the verbs and the steps; the fields of tables are in `fields`, what a test may do is in `checks`.
 
 mod checks;
+mod events;
 mod fields;
 mod plans;
 
 pub(super) use checks::TESTS;
+pub(super) use events::{ACTION, EVENTS};
 pub(super) use fields::*;
 pub(super) use plans::*;
 
@@ -82,6 +84,15 @@ end)"#,
 end)"#,
     },
     Described {
+        name: "shape",
+        params: &[("name", "string"), ("schema", "string|table")],
+        returns: "",
+        about: "Names what answers may be asked to fit: fields with their types as in a recipe's `input`, which may name other shapes, or a whole JSON Schema. A `schema` in `run:send`, and in a message from outside, may then say `\"name\"`, `\"name[]\"`, or use it in its fields.",
+        spec: None,
+        example: r#"fleet.shape("finding", { file = "string", line = "integer?", why = "string" })
+fleet.shape("verdict", { type = "object", required = { "answer" }, properties = { answer = { enum = { "yes", "no" } } } })"#,
+    },
+    Described {
         name: "launcher",
         params: &[("name", "string"), ("spec", "fleet.Launcher"), ("fn", "fun(worker: fleet.WorkerSpec): fleet.Plan")],
         returns: "",
@@ -93,10 +104,10 @@ end)"#,
     },
     Described {
         name: "on",
-        params: &[("event", "string"), ("fn", "fun(event: table): table?")],
+        params: &[("event", "string"), ("fn", "fun(event: table): fleet.Action?")],
         returns: "",
-        about: "Declares a handler of `turn_settled`, `run_ended`, `worker_gone` or `charter_loaded`. It may not wait. It gives back nothing, or one action: `{ action = \"tell_leader\", text = … }`, `{ action = \"stop_worker\", worker = … }`, `{ action = \"park_role\", role = …, [\"for\"] = \"5m\" }`, `{ action = \"retry_turn\", turn = … }`.",
-        spec: None,
+        about: "Declares a handler of one of the events below, which is given the event's table, frozen. It may not wait. It gives back nothing, or one action. An event is told at most once, after it was written down; rubrics and runs go before handlers. Handlers act 60 times a minute at most, and of events that come faster than they are handled 1000 wait: so a handler whose action causes its own event ends by itself, and both is told.",
+        spec: Some(("fleet.Action", ACTION)),
         example: r#"fleet.on("worker_gone", function(event)
   return { action = "tell_leader", text = event.worker .. " is gone: " .. event.why }
 end)"#,
@@ -140,9 +151,31 @@ local page = run:send {
         name: "each",
         params: &[("list", "any[]"), ("fn", "fun(item: any, index: integer): any")],
         returns: "any[]",
-        about: "Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`.",
+        about: "Calls the function for every item, all at once, and gives back what they returned, in order. A part that returned nil is `fleet.null`. An error in one part is an error of `each`; the other parts are given up, and their turns cancelled.",
         spec: None,
         example: "",
+    },
+    Described {
+        name: "race",
+        params: &[("list", "any[]"), ("fn", "fun(item: any, index: integer): any")],
+        returns: "any, integer?, fleet.Missing[]",
+        about: "Calls the function for every item, all at once; the first part that comes to something good wins: a value, and not an envelope with `ok = false`. Gives back what it returned, its place in the list, and what came to nothing before it. The other parts are given up where they are, and their turns are cancelled. If none is good, the first two are nil. An error in a part is an error of `race`, unless a part has won before.",
+        spec: None,
+        example: r#"local reply, place, missing = run:race({ "w-fast", "w-deep" }, function(role)
+  return run:send { to = role, prompt = job.question }
+end)
+if not reply then return run:fail("nobody had an answer", missing) end"#,
+    },
+    Described {
+        name: "vote",
+        params: &[("list", "any[]"), ("fn", "fun(item: any, index: integer): any"), ("spec", "fleet.Vote?")],
+        returns: "fleet.Voted",
+        about: "Calls the function for every item, all at once; what a part returns is its vote, and equal values are votes for the same, tables by what is in them. An envelope votes with its `data`, or else with its text without the white space around it; one with `ok = false`, and a part that returns nothing, do not vote. As soon as one value has its quorum, or none can have it any more, the other parts are given up and their turns cancelled. No majority is a value, too: `decided` is false and `why` says so.",
+        spec: Some(("fleet.Vote", VOTE)),
+        example: r#"local verdict = run:vote({ "w-one", "w-two", "w-three" }, function(role)
+  return run:send { to = role, prompt = "Is this a bug? Answer yes or no.\n" .. run:quote(finding) }
+end, { quorum = 2 })
+if not verdict.decided then return run:partial(verdict.tally, verdict.why) end"#,
     },
     Described {
         name: "split",
@@ -159,6 +192,24 @@ local page = run:send {
         about: "Frames a text, an envelope or a list of them as quoted data for the next prompt: every line gets a bar in front, so that a worker's text cannot pose as an instruction.",
         spec: None,
         example: r#"run:send { to = "w-judge", prompt = "Rank these:\n" .. run:quote(found) }"#,
+    },
+    Described {
+        name: "recipe",
+        params: &[("name", "string"), ("job", "any"), ("spec", "fleet.Sub?")],
+        returns: "fleet.SubRun",
+        about: "Runs another recipe below this run and waits for its end. It has a journal of its own and ends with this run at the latest; what it came to is a value. Recipes may stand 8 deep.",
+        spec: Some(("fleet.Sub", SUB)),
+        example: r#"local checked = run:recipe("review", { diff = reply.text }, { deadline = "10m" })
+if not checked.ok then return run:partial(reply.text, "not reviewed: " .. checked.why) end"#,
+    },
+    Described {
+        name: "command",
+        params: &[("argv", "string[]"), ("spec", "fleet.Command?")],
+        returns: "fleet.Envelope",
+        about: "Starts a program, once and without a shell, and waits for its end; only what `[commands] allow` in fleetd.toml lists. `text` is what it printed, `stderr` the end of what it complained, `exit` its status; `ok` is true for status 0. If nobody can tell how it ended, `error` is `unknown`, and it is not started again. Eight run at once.",
+        spec: Some(("fleet.Command", COMMAND)),
+        example: r#"local tests = run:command({ "cargo", "test", "--quiet" }, { cwd = job.dir, timeout = "20m" })
+if not tests.ok then return run:fail("the tests fail", tests.stderr) end"#,
     },
     Described {
         name: "sleep",
@@ -204,7 +255,7 @@ local page = run:send {
         name: "ask_leader",
         params: &[("question", "string")],
         returns: "string",
-        about: "Asks whoever started the run, and waits for the answer.",
+        about: "Asks whoever started the run, and waits for the answer; nil if the deadline of the run passed first.",
         spec: None,
         example: "",
     },
@@ -225,6 +276,3 @@ local page = run:send {
         example: r#"return run:fail("nothing was found")"#,
     },
 ];
-
-/// The events that a handler can be declared for.
-pub(super) const EVENTS: &[&str] = &["turn_settled", "run_ended", "worker_gone", "charter_loaded"];

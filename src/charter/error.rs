@@ -3,6 +3,7 @@
 //! Every refusal of a script or of a whole generation ends in this type. Nothing here knows Lua's own errors
 //! beyond their text.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -29,10 +30,20 @@ pub struct CharterError {
     pub hint: Option<String>,
 }
 
+/// How many bytes of an error's text are kept: a script may raise an error of any length, and it is shown at every
+/// door and kept with the run that it ended.
+const MESSAGE: usize = 4096;
+/// How many bytes of its line are shown.
+const LINE: usize = 240;
+
 impl CharterError {
     /// Returns an error that belongs to no line.
     pub fn plain(message: impl Into<String>) -> CharterError {
-        CharterError { message: message.into(), ..CharterError::default() }
+        let mut message = message.into();
+        if message.len() > MESSAGE {
+            message = cut(&message, MESSAGE).into_owned();
+        }
+        CharterError { message, ..CharterError::default() }
     }
 
     /// Returns an error at a line, with that line's text.
@@ -40,7 +51,7 @@ impl CharterError {
         CharterError {
             file: Some(file.to_owned()),
             line: Some(line),
-            source_line: sources.line(file, line).map(str::to_owned),
+            source_line: sources.line(file, line).map(|text| cut(text, LINE).into_owned()),
             ..CharterError::plain(message)
         }
     }
@@ -58,6 +69,14 @@ impl CharterError {
     pub fn hint(mut self, hint: impl Into<String>) -> CharterError {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+/// Returns the beginning of a text, with a mark if it is not all of it.
+pub(super) fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.len() > most {
+        true => Cow::Owned(format!("{}… ({} bytes)", &text[..text.floor_char_boundary(most)], text.len())),
+        false => Cow::Borrowed(text),
     }
 }
 

@@ -8,10 +8,10 @@ use super::json;
 use super::meter::Allowance;
 use super::spec::kind;
 use super::world::World;
-use crate::fleet::events::Action;
+use crate::fleet::acts::Action;
 
 /// What a handler may want done.
-const ACTIONS: &[&str] = &["tell_leader", "stop_worker", "park_role", "retry_turn"];
+pub(super) const ACTIONS: &[&str] = &["tell_leader", "stop_worker", "park_role", "retry_turn"];
 
 /// What one handler said to an event.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,14 +44,14 @@ pub(super) fn call(world: &World, event: &str, payload: &Value) -> Vec<Handled> 
         .filter(|one| one.name == event)
         .map(|one| (one.at.to_string(), one.function.clone()))
         .collect();
-    handlers.into_iter().map(|(at, function)| Handled { said: one(world, &function, payload), at }).collect()
+    handlers.into_iter().map(|(at, function)| Handled { said: one(world, &function, event, payload), at }).collect()
 }
 
-fn one(world: &World, function: &Function, payload: &Value) -> Result<Option<Value>, String> {
+fn one(world: &World, function: &Function, event: &str, payload: &Value) -> Result<Option<Value>, String> {
     let lua_error = |error: mlua::Error| world.failure(&error, None).error.to_string();
     let payload = json::from_json(&world.lua, payload).map_err(lua_error)?;
-    let frozen: LuaValue = world.freeze.call(payload).map_err(lua_error)?;
-    let values = world.call(function, frozen, Allowance::RUBRIC).map_err(|failure| failure.error.to_string())?;
+    let args = (function.clone(), event, payload);
+    let values = world.call(&world.handle, args, Allowance::RUBRIC).map_err(|failure| failure.error.to_string())?;
     let value = values.into_iter().next().unwrap_or(LuaValue::Nil);
     if value.is_nil() {
         return Ok(None);

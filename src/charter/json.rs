@@ -100,6 +100,10 @@ fn table_to_json(table: &mlua::Table, path: &mut Vec<String>, left: &mut usize) 
     let mut fields: Vec<(String, LuaValue)> = Vec::new();
     for pair in table.pairs::<LuaValue, LuaValue>() {
         let (key, value) = pair.map_err(|error| at(path, error.to_string()))?;
+        // Each costs two bytes at least, once it is written; a table too large is not gathered first.
+        if (items.len() + fields.len()) * 2 > *left {
+            return Err(Wrong::TooLarge);
+        }
         match key {
             LuaValue::Integer(n) if n >= 1 => items.push((n as usize, value)),
             LuaValue::Number(n) if n >= 1.0 && n.fract() == 0.0 && n < 1e15 => {

@@ -50,7 +50,7 @@ pub(super) fn read(name: &str, spec: &Value, function: Function, at: At, shipped
     let (needs, takes) = (fields.map("needs")?, fields.texts("takes")?.unwrap_or_default());
     for (list, field) in needs.keys().map(|field| ("needs", field)).chain(takes.iter().map(|field| ("takes", field))) {
         if !FIELDS.contains(&field.as_str()) {
-            return fields.refuse(list, format!("'{field}' is none of {}", FIELDS.join(", ")));
+            return fields.refuse(list, no_such("field", field, FIELDS.iter().copied()));
         }
     }
     let (about, options) = (fields.text("about")?, fields.map("options")?);

@@ -57,6 +57,8 @@ pub(super) fn is_limit(why: &str) -> bool {
 /// The clock of one VM; its interrupt reads it.
 pub(super) struct Meter {
     running: RefCell<Option<Thread>>,
+    /// What ran last: after an error it still shows where it stood.
+    ended: RefCell<Option<Thread>>,
     allowance: Cell<Allowance>,
     used: Cell<Duration>,
     last: Cell<Instant>,
@@ -80,6 +82,7 @@ impl Meter {
         let now = Instant::now();
         let meter = Rc::new(Meter {
             running: RefCell::new(None),
+            ended: RefCell::new(None),
             allowance: Cell::new(Allowance::LOAD),
             used: Cell::new(Duration::ZERO),
             last: Cell::new(now),
@@ -102,6 +105,7 @@ impl Meter {
     pub(super) fn begin(&self, thread: &Thread, allowance: Allowance) {
         let now = Instant::now();
         *self.running.borrow_mut() = Some(thread.clone());
+        self.ended.borrow_mut().take();
         self.allowance.set(allowance);
         self.used.set(Duration::ZERO);
         self.last.set(now);
@@ -111,15 +115,37 @@ impl Meter {
 
     /// Notes that memory ran out: what is running may not go on, whatever it catches.
     pub(super) fn out_of_memory(&self) {
-        if self.running.borrow().is_some() {
-            self.blown.borrow_mut().get_or_insert_with(|| MEMORY.to_owned());
+        let running = self.running.borrow().clone();
+        if let Some(running) = running {
+            let text = self.memory_text(&running);
+            self.blown.borrow_mut().get_or_insert(text);
+        }
+    }
+
+    /// Returns what is said of memory that ran out in what ran last, with the line at which it stood.
+    pub(super) fn out_of_memory_at_the_end(&self) -> String {
+        match self.ended.borrow_mut().take() {
+            Some(thread) => self.memory_text(&thread),
+            None => MEMORY.to_owned(),
+        }
+    }
+
+    /// Forgets what ran last, and with it all that its locals hold.
+    pub(super) fn forget(&self) {
+        self.ended.borrow_mut().take();
+    }
+
+    fn memory_text(&self, thread: &Thread) -> String {
+        match self.position(thread) {
+            Some(at) => format!("{at}: {MEMORY}"),
+            None => MEMORY.to_owned(),
         }
     }
 
     /// Ends counting.
     pub(super) fn end(&self) -> Used {
         self.count(Instant::now());
-        self.running.borrow_mut().take();
+        *self.ended.borrow_mut() = self.running.borrow_mut().take();
         Used { time: self.used.get(), blown: self.blown.borrow_mut().take() }
     }
 
@@ -139,7 +165,8 @@ impl Meter {
         if self.blown.borrow().is_some() || self.used.get() >= allowance.time {
             // It stays blown: a script that catches the error meets it again at its next instruction.
             if self.blown.borrow().is_none() {
-                let text = match self.position() {
+                let running = self.running.borrow().clone();
+                let text = match running.and_then(|running| self.position(&running)) {
                     Some(at) => format!("{at}: {}", allowance.said),
                     None => allowance.said.to_owned(),
                 };
@@ -154,8 +181,7 @@ impl Meter {
         Ok(VmState::Continue)
     }
 
-    fn position(&self) -> Option<String> {
-        let thread = self.running.borrow().clone()?;
+    fn position(&self, thread: &Thread) -> Option<String> {
         let where_is = self.where_is.borrow().clone()?;
         where_is.call::<Option<String>>(thread).ok()?
     }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use mlua::{Function, Lua, LuaString, Table, Value as LuaValue};
 
 use super::declare::Registry;
-use super::error::CharterError;
+use super::error::{CharterError, cut};
 use super::json;
 use super::meter::Meter;
+use super::point;
 use super::shipped;
 use super::sources::Sources;
 use crate::fleet::refusal::nearest;
@@ -50,6 +51,7 @@ pub(super) fn table(
         "print",
         lua.create_function(|_, (file, line, text): (String, i64, LuaString)| {
             let text = text.to_string_lossy();
+            let text = cut(&text, PRINTED);
             tracing::info!(target: "charter", at = %format_args!("{file}:{line}"), "{text}");
             Ok(())
         })?,
@@ -71,6 +73,13 @@ pub(super) fn table(
                 Ok(value) => value.to_string(),
                 Err(_) => value.type_name().to_owned(),
             })
+        })?,
+    )?;
+    let known = Arc::clone(&sources);
+    table.set(
+        "local_near",
+        lua.create_function(move |_, (file, name): (String, String)| {
+            Ok(point::local_near(&known, &file, &name).map(str::to_owned))
         })?,
     )?;
     let known = Arc::clone(&sources);
@@ -99,6 +108,8 @@ pub(super) fn table(
     Ok(table)
 }
 
+/// How many bytes of a text `print` puts into the log.
+const PRINTED: usize = 4096;
 /// What Lua says when memory ran out.
 const OUT_OF_MEMORY: &str = "not enough memory";
 
@@ -147,10 +158,21 @@ pub(super) fn read_error(sources: &Sources, error: &mlua::Error) -> CharterError
 /// Returns the message of an error without its traceback.
 pub(super) fn text_of(error: &mlua::Error) -> String {
     let text = whole_text(error);
-    match text.split_once("\nstack traceback:") {
-        Some((message, _)) => message.trim_end().to_owned(),
-        None => text,
+    let message = match text.split_once("\nstack traceback:") {
+        Some((message, _)) => message.trim_end(),
+        None => text.as_str(),
+    };
+    match kind_of(message) {
+        Some(kind) => format!("an error that is a {kind} and no text"),
+        None => message.to_owned(),
     }
+}
+
+/// Returns the kind of an error that is no text, from the form that shows its address: that would differ in a replay.
+fn kind_of(text: &str) -> Option<&str> {
+    let (kind, address) = text.split_once(": 0x")?;
+    let kinds = ["table", "function", "userdata", "thread"];
+    (kinds.contains(&kind) && address.bytes().all(|b| b.is_ascii_hexdigit())).then_some(kind)
 }
 
 fn whole_text(error: &mlua::Error) -> String {

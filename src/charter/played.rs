@@ -1,7 +1,10 @@
 //! Recipes on the stage: what steps do, what they refuse, limits, and that a replay is exact.
 //! Only tests: small recipes, each in a charter that is held in memory and never written to a disk.
 
+mod bounds;
+mod parts;
 mod questions;
+mod shapes;
 
 use std::sync::Arc;
 
@@ -125,7 +128,7 @@ fn mistakes_in_a_step_are_errors_at_its_line_and_can_be_caught() {
          local ok4, why4 = pcall(function() run:snd() end)
          return { why, why2, why3, why4, ok or ok2 or ok3 or ok4 }",
         "t.equal(t.run('r').value, {
-           \"recipe.lua:2: run:send: unknown field 'promt'; did you mean 'prompt'? valid: to, prompt, kind, files, deadline, retries, priority, on_ask\",
+           \"recipe.lua:2: run:send: unknown field 'promt'; did you mean 'prompt'? valid: to, prompt, kind, files, deadline, retries, priority, schema, corrections, on_ask\",
            \"recipe.lua:3: run:send: there is no role 'nobody'; valid: w\",
            'recipe.lua:4: write run:send(…) with a colon',
            'recipe.lua:5: a run has no step `snd`; did you mean `send`?',
@@ -147,15 +150,22 @@ fn an_error_in_one_part_is_an_error_of_each() {
 }
 
 #[test]
-fn what_is_planned_is_said_to_be_planned() {
+fn a_command_is_scripted_and_wrong_ones_are_said() {
     passes(
-        "local ok, why = pcall(function() return run:send { to = 'w', prompt = 'x', schema = 'finding[]' } end)
-         local ok2, why2 = pcall(function() return run:race({}, print) end)
-         return { why, why2 }",
-        "t.equal(t.run('r').value, {
-           \"recipe.lua:2: run:send: field 'schema' is not in this version; valid: to, prompt, kind, files, deadline, retries, priority, on_ask\",
-           'recipe.lua:3: a run has no step `race`: it is not in this version' })",
+        "local good = run:command({ 'git', 'status' }, { cwd = '/tmp', timeout = '1m' })
+         local bad = run:command { 'make' }
+         local function wrong(...) return select(2, pcall(run.command, run, ...)) end
+         return { good.text, good.exit.code, bad.ok, bad.error, bad.why, wrong({}), wrong('git'), wrong({ 'git' }, { timeout = '2h' }), wrong({ 'git' }, { dir = 'x' }) }",
+        "t.command(function(argv) if argv[1] == 'git' then return 'clean ' .. argv[2] end return t.fail('exit 2') end)
+         local value = t.run('r').value
+         t.equal({ value[1], value[2], value[3], value[4], value[5] }, { 'clean status', 0, false, 'failed', 'exit 2' })
+         t.ok(value[6]:find('name a program and its arguments', 1, true), value[6])
+         t.ok(value[7]:find('expected a list of texts', 1, true), value[7])
+         t.ok(value[8]:find('a command may take 1h00m at most', 1, true), value[8])
+         t.ok(value[9]:find(\"unknown field 'dir'\", 1, true), value[9])",
     );
+    let why = fails("return run:command({ 'git' }).text", "t.run('r')");
+    assert!(why.contains("the run starts a command; script it with t.command(function(argv)"), "{why}");
 }
 
 #[test]
@@ -295,13 +305,25 @@ fn rubrics_are_tested_like_anything_else() {
 }
 
 #[test]
-fn the_shipped_charters_pass_their_own_tests() {
-    for dir in ["charters/default", "charters/demo"] {
-        let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(dir);
+fn every_recipe_of_every_shipped_charter_is_run_and_replayed_by_its_tests() {
+    let charters = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("charters");
+    let dirs = std::fs::read_dir(charters).expect("they are there");
+    let dirs: Vec<_> = dirs.map(|dir| dir.expect("readable").path()).filter(|dir| dir.is_dir()).collect();
+    assert!(dirs.len() >= 3, "{dirs:?}");
+    for dir in dirs {
         let checked = super::check(&dir);
         assert!(checked.ok, "{:#?}", checked.errors);
         let report = super::test(&dir).expect("loads");
         let failed: Vec<_> = report.tests.iter().filter(|test| !test.passed).collect();
         assert!(failed.is_empty() && !report.tests.is_empty(), "{failed:#?}");
+        // A run that is played is replayed in a fresh VM, or its test fails.
+        let played = |recipe: &str| {
+            let begins = format!(" {recipe} begins");
+            report.tests.iter().any(|test| test.transcript.iter().any(|line| line.ends_with(&begins)))
+        };
+        let recipes = super::team_of(Sources::read(&dir).expect("readable")).expect("loads").recipes.clone();
+        for recipe in recipes.keys() {
+            assert!(played(recipe.as_str()), "{}: no test runs '{recipe}'", dir.display());
+        }
     }
 }

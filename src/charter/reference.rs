@@ -21,11 +21,15 @@ pub fn meta() -> String {
             meta_class(&mut out, class, fields);
         }
     }
+    for event in describe::EVENTS {
+        let _ = writeln!(out, "---@class {}\n---@field event \"{}\" {}", event.class, event.name, event.about);
+        meta_fields(&mut out, event.fields);
+    }
     out.push_str("---@class fleet\n---@field null any what stands for null in a list\nfleet = {}\n\n");
     for verb in describe::VERBS {
         meta_function(&mut out, "fleet.", verb);
     }
-    out.push_str("---@class fleet.Run\n---@field id string\n---@field recipe string\nlocal run = {}\n\n");
+    out.push_str("---@class fleet.Run\n---@field id string its id\n---@field name string the name of its recipe\nlocal run = {}\n\n");
     for step in describe::STEPS {
         meta_function(&mut out, "run:", step);
     }
@@ -44,6 +48,11 @@ pub fn reference() -> String {
     out.push_str("## Verbs\n\nA file only declares; it sends nothing and waits for nothing while it is loaded.\n\n");
     for verb in describe::VERBS {
         section(&mut out, "fleet.", verb);
+    }
+    out.push_str("## Events\n\nWhat `fleet.on` can be declared for. Each table also has `event`, its name.\n\n");
+    for event in describe::EVENTS {
+        let _ = writeln!(out, "### `{}`\n\n{}\n", event.name, event.about);
+        table(&mut out, event.fields);
     }
     out.push_str("## Steps of a run\n\nThe second argument of a recipe's function. Each step is written into the journal under its place in the run, such as `each#2[17].send#1`.\n\n");
     for step in describe::STEPS {
@@ -89,7 +98,7 @@ fn launchers(out: &mut String) {
     }
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 31] {
+fn classes() -> [(&'static str, &'static [Field]); 34] {
     [
         ("fleet.Typing", describe::TYPING),
         ("fleet.ContextCap", describe::CONTEXT_CAP),
@@ -118,6 +127,9 @@ fn classes() -> [(&'static str, &'static [Field]); 31] {
         ("fleet.Used", describe::USED),
         ("fleet.Envelope", describe::ENVELOPE),
         ("fleet.Question", describe::QUESTION),
+        ("fleet.Budget", describe::BUDGET),
+        ("fleet.SubRun", describe::SUB_RUN),
+        ("fleet.Voted", describe::VOTED),
         ("fleet.Missing", describe::MISSING),
         ("fleet.TestRun", describe::TEST_RUN),
         ("fleet.TestRoute", describe::TEST_ROUTE),
@@ -127,6 +139,10 @@ fn classes() -> [(&'static str, &'static [Field]); 31] {
 
 fn meta_class(out: &mut String, class: &str, fields: &[Field]) {
     let _ = writeln!(out, "---@class {class}");
+    meta_fields(out, fields);
+}
+
+fn meta_fields(out: &mut String, fields: &[Field]) {
     for field in fields {
         let (mark, kind) = match (field.kind.strip_suffix('?'), field.kind.strip_suffix("|nil")) {
             (Some(kind), _) | (_, Some(kind)) => ("?", kind),
@@ -146,6 +162,11 @@ fn meta_function(out: &mut String, prefix: &str, described: &Described) {
     }
     if !described.returns.is_empty() {
         let _ = writeln!(out, "---@return {}", described.returns);
+    }
+    // The first argument says which table the second one is given.
+    for event in describe::EVENTS.iter().filter(|_| prefix == "fleet." && described.name == "on") {
+        let (name, class) = (event.name, event.class);
+        let _ = writeln!(out, "---@overload fun(event: \"{name}\", fn: fun(event: {class}): fleet.Action?)");
     }
     let _ = writeln!(out, "function {prefix}{}({}) end\n", described.name, names.join(", "));
 }

@@ -6,21 +6,23 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::courier::{Order, Unprepared};
+use super::courier::Unprepared;
+use super::difference;
 use super::error::{CharterError, CharterErrors};
 use super::sources::Sources;
 use super::vm::Loaded;
 use super::{Inner, Upward};
+use crate::fleet::difference::Change;
 use crate::fleet::team::Generation;
 
 /// The file with the last good sources, in the state directory.
 const LAST_GOOD: &str = "charter-last-good.json";
-/// How long a VM's thread may be silent while it has something to do.
-const SILENCE: Duration = Duration::from_secs(2);
+
+/// How many changes are written into the log at a load; all are shown at the doors.
+const MOST_TOLD: usize = 20;
 
 /// Why the directory is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,15 +43,29 @@ pub(super) struct Memory {
     refused: Option<String>,
     /// The hash of the last good copy, at the start.
     copy: Option<String>,
+    /// The files that were in force before the present ones.
+    pub(super) before: Option<Arc<Sources>>,
+    /// Files that cost a VM, and how often.
+    costly: Option<(String, u32)>,
 }
 
 impl Memory {
     /// Returns the memory of a daemon that knows the last generation of its predecessor.
     pub(super) fn new(last: Option<Generation>) -> Memory {
-        Memory { last, refused: None, copy: None }
+        Memory { last, refused: None, copy: None, before: None, costly: None }
     }
 
-    fn next(&self, hash: &str) -> Generation {
+    /// Counts the VMs that files have cost.
+    pub(super) fn cost(&mut self, hash: &str) -> u32 {
+        let times = match &self.costly {
+            Some((costly, times)) if costly == hash => times + 1,
+            _ => 1,
+        };
+        self.costly = Some((hash.to_owned(), times));
+        times
+    }
+
+    pub(super) fn next(&self, hash: &str) -> Generation {
         let number = match &self.last {
             Some(last) if last.hash == hash => last.number,
             Some(last) => last.number + 1,
@@ -86,7 +102,7 @@ impl Inner {
         let built = Loaded::build(Arc::new(sources), generation, false, self.inputs.clone()).await;
         match built {
             Ok(loaded) => self.swap(&mut memory, loaded, true).await,
-            Err(errors) => tracing::error!(error = %errors, "the last good copy of the charter does not load"),
+            Err(unfit) => tracing::error!(error = %unfit.errors, "the last good copy of the charter does not load"),
         }
         Ok(())
     }
@@ -99,13 +115,15 @@ impl Inner {
         let read = read.unwrap_or_else(|| Err(CharterError::plain("the charter could not be read").into()));
         let sources = match read {
             Ok(sources) => Arc::new(sources),
-            Err(errors) => return Err(self.refuse(&mut memory, String::new(), errors)),
+            Err(errors) => return Err(self.refuse(&mut memory, String::new(), errors, Vec::new())),
         };
         let hash = sources.hash().to_owned();
         if self.current().is_some_and(|current| current.sources.hash() == hash) {
             // The directory is what runs: an earlier refusal is over, and so is the copy.
             let mut status = self.status();
             status.error = None;
+            status.stale_since = None;
+            status.refused_change.clear();
             status.last_good = false;
             memory.refused = None;
             return Ok(());
@@ -116,13 +134,19 @@ impl Inner {
         let generation = memory.next(&hash);
         // At the start there may be nothing that a failing test could keep in force; a copy of other files is.
         let with_tests = why != Why::Start || memory.copy.as_ref().is_some_and(|copy| *copy != hash);
-        let built = Loaded::build(sources, generation, with_tests, self.inputs.clone()).await;
+        let built = Loaded::build(Arc::clone(&sources), generation, with_tests, self.inputs.clone()).await;
         match built {
             Ok(loaded) => {
                 self.swap(&mut memory, loaded, false).await;
                 Ok(())
             }
-            Err(errors) => Err(self.refuse(&mut memory, hash, errors)),
+            Err(unfit) => {
+                let change = self.current().map_or_else(Vec::new, |current| match &unfit.team {
+                    Some(team) => difference::whole((&current.team, &current.sources), (team, &sources)),
+                    None => difference::files(&current.sources, &sources),
+                });
+                Err(self.refuse(&mut memory, hash, unfit.errors, change))
+            }
         }
     }
 
@@ -142,43 +166,11 @@ impl Inner {
         Loaded::build(sources, generation.clone(), false, self.inputs.clone())
             .await
             .map(|loaded| self.watched(loaded))
-            .map_err(|errors| impossible(format!("does not load any more: {errors}")))
+            .map_err(|unfit| impossible(format!("does not load any more: {}", unfit.errors)))
     }
 
-    /// Gives up a stuck generation and lets its runs go on elsewhere, without the one whose code hangs; gives the
-    /// generation back if it is in force and nothing can take its place.
-    async fn replace(self: &Arc<Self>, stuck: Arc<Loaded>, beat: u64) -> Result<(), Arc<Loaded>> {
-        stuck.abandon();
-        let running = stuck.running();
-        // If it came back just now, nobody knows any more which run it was.
-        let hung = running.filter(|_| stuck.beat() == Some(beat));
-        let generation = stuck.team.generation.clone();
-        tracing::error!(
-            generation = generation.number,
-            run = hung.map(|run| run.to_string()),
-            "the charter's thread is stuck; its charter is loaded anew"
-        );
-        if self.current().is_some_and(|current| Arc::ptr_eq(&current, &stuck)) {
-            let built = Loaded::build(Arc::clone(&stuck.sources), generation, false, self.inputs.clone()).await;
-            let fresh = match built {
-                Ok(fresh) => self.watched(fresh),
-                Err(errors) => {
-                    tracing::error!(error = %errors, "the stuck charter could not be loaded anew");
-                    return Err(stuck);
-                }
-            };
-            let mut slot = self.current.lock().expect("never poisoned: no code runs under it");
-            // A reload may have been quicker; then its generation stays.
-            if slot.as_ref().is_some_and(|now| Arc::ptr_eq(now, &stuck)) {
-                *slot = Some(fresh);
-            }
-        }
-        // A generation that only finishes its runs is built anew by the courier, for the runs that are left.
-        self.order(Order::Stuck { home: stuck, hung });
-        Ok(())
-    }
-
-    async fn swap(self: &Arc<Self>, memory: &mut Memory, loaded: Loaded, last_good: bool) {
+    /// Puts a generation in force that lies in the directory, or that is the last good one.
+    pub(super) async fn swap(self: &Arc<Self>, memory: &mut Memory, loaded: Loaded, last_good: bool) {
         let (text, hash) = (Arc::<str>::from(loaded.sources.to_text()), loaded.sources.hash().to_owned());
         // Before any run can begin under it: its sources must be there when it is replayed.
         if let Err(error) = self.journal.save_sources(hash, Arc::clone(&text)).await {
@@ -187,35 +179,62 @@ impl Inner {
         let file = self.state.join(LAST_GOOD);
         blocking(move || keep(&file, &text)).await;
         let team = Arc::clone(&loaded.team);
-        let files = loaded.sources.names();
-        *self.current.lock().expect("never poisoned: no code runs under it") = Some(self.watched(loaded));
+        let sources = Arc::clone(&loaded.sources);
+        let now = Some(self.watched(loaded));
+        let old = std::mem::replace(&mut *self.current.lock().expect("never poisoned: no code runs under it"), now);
+        let change =
+            old.as_ref().map_or_else(Vec::new, |old| difference::whole((&old.team, &old.sources), (&team, &sources)));
+        memory.before = old.map(|old| Arc::clone(&old.sources));
+        memory.costly = None;
         memory.last = Some(team.generation.clone());
         {
             let mut status = self.status();
             status.generation = team.generation.clone();
             status.since = Some(self.clock.now());
-            status.files = files;
+            status.files = sources.names();
             status.last_good = last_good;
+            status.last_change.clone_from(&change);
             if !last_good {
                 status.error = None;
+                status.stale_since = None;
+                status.refused_change.clear();
                 memory.refused = None;
             }
         }
         tracing::info!(generation = team.generation.number, last_good, "charter in force");
+        for one in change.iter().take(MOST_TOLD) {
+            tracing::info!(generation = team.generation.number, "changed: {}", one.words);
+        }
         let event = json!({"event": "charter_loaded", "generation": team.generation.number, "last_good": last_good});
         self.up(Upward::Team(team));
         self.tell("charter_loaded", event);
     }
 
-    fn refuse(&self, memory: &mut Memory, hash: String, errors: CharterErrors) -> CharterErrors {
+    /// Keeps what is in force, and why something else was not taken with what that would have changed.
+    pub(super) fn refuse(
+        self: &Arc<Self>,
+        memory: &mut Memory,
+        hash: String,
+        errors: CharterErrors,
+        change: Vec<Change>,
+    ) -> CharterErrors {
         let mut status = self.status();
         // The same broken files looked at twice are one refused load.
-        if memory.refused.as_ref() != Some(&hash) {
+        let is_new = memory.refused.as_ref() != Some(&hash);
+        if is_new {
             status.rejected += 1;
             tracing::warn!(error = %errors, "charter refused; the old one stays in force");
         }
         memory.refused = Some(hash);
         status.error = Some(errors.to_string());
+        status.stale_since.get_or_insert_with(|| self.clock.now());
+        status.refused_change = change;
+        let generation = status.generation.number;
+        drop(status);
+        if is_new {
+            let event = json!({"event": "charter_refused", "generation": generation, "error": errors.to_string()});
+            self.tell("charter_refused", event);
+        }
         errors
     }
 }
@@ -245,29 +264,6 @@ fn keep(file: &Path, text: &str) {
     }
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
-}
-
-/// Replaces every VM whose thread is silent though it has something to do: the one in force, and those that only
-/// finish their runs.
-pub(super) async fn watchdog(inner: Arc<Inner>) {
-    let mut seen: Vec<(Arc<Loaded>, u64, Instant)> = Vec::new();
-    loop {
-        tokio::time::sleep(SILENCE / 4).await;
-        let mut busy = Vec::new();
-        for home in inner.living() {
-            let Some(beat) = home.beat() else { continue };
-            let since = seen.iter().find(|(one, old, _)| Arc::ptr_eq(one, &home) && *old == beat);
-            let since = since.map_or_else(Instant::now, |(_, _, since)| *since);
-            if since.elapsed() < SILENCE {
-                busy.push((home, beat, since));
-            } else if let Err(home) = inner.replace(home, beat).await {
-                // Only what is in force must be replaced; it is tried again as long as it is.
-                busy.push((home, beat, Instant::now()));
-            }
-        }
-        // Held until the next look only, or a generation without runs would never be let go.
-        seen = busy;
-    }
 }

@@ -41,24 +41,7 @@ end)
 "#;
 
 fn run() -> Run {
-    Run {
-        id: RunId(1),
-        recipe: "r".into(),
-        owner: Sender::Operator,
-        key: None,
-        generation: Generation::default(),
-        started: Time(0),
-        deadline: None,
-        finished_steps: 0,
-        sent: 0,
-        settled: 0,
-        progress: None,
-        outcome: None,
-        why: None,
-        ended: None,
-        collected: false,
-        message: None,
-    }
+    Run::begun(RunId(1), "r".into(), Sender::Operator, Generation::default(), Time(0))
 }
 
 struct Course {
@@ -88,22 +71,7 @@ fn course(world: &World, journal: &[FinishedStep], mut choose: impl FnMut(usize,
                 }
                 RunInput::Step { path, verb, hash, what, at, .. } => {
                     assert!(course.submitted.insert(path.clone()), "{path} came twice");
-                    open.push(Step {
-                        run: RunId(1),
-                        path,
-                        verb: verb.to_owned(),
-                        hash,
-                        what,
-                        at,
-                        began: Time(0),
-                        turn: None,
-                        retries: 0,
-                        deadline: None,
-                        until: None,
-                        question: None,
-                        asked: None,
-                        seq: None,
-                    });
+                    open.push(Step { hash, what, ..Step::begun(RunId(1), path, verb, at, Time(0)) });
                 }
             }
         }

@@ -3,9 +3,12 @@
 
 use mlua::{Function, Table, Value as LuaValue};
 
+use super::declare::At;
+use super::error::CharterError;
 use super::json;
 use super::meter::Allowance;
-use super::spec;
+use super::point;
+use super::spec::{self, Wrong};
 use super::world::{Failure, World};
 use crate::fleet::load::{TeamLoad, Used};
 use crate::fleet::refusal::{Refusal, RefusalKind};
@@ -25,19 +28,18 @@ pub(super) struct Answer {
 /// Asks every rubric in order until one answers.
 pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
     // Taken out first: a rubric that declares something needs the registry for its error.
-    let rubrics: Vec<(String, String, Function)> = world
-        .registry
-        .borrow()
-        .rubrics
-        .iter()
-        .map(|one| (one.name.clone(), one.at.to_string(), one.function.clone()))
-        .collect();
+    let rubrics: Vec<(String, At, Function)> = {
+        let registry = world.registry.borrow();
+        registry.rubrics.iter().map(|one| (one.name.clone(), one.at.clone(), one.function.clone())).collect()
+    };
     let generation = world.team.generation.number;
     let mut asked = Vec::new();
     // Made once: they are frozen by the first rubric that gets them.
     let mut tables = None;
-    for (rubric, at, function) in &rubrics {
-        let said = tables_of(world, task, team, &mut tables).and_then(|tables| one(world, function, tables, team));
+    for (rubric, place, function) in &rubrics {
+        let at = place.to_string();
+        let said =
+            tables_of(world, task, team, &mut tables).and_then(|tables| one(world, function, place, tables, team));
         let (verdict, said, answer) = match said {
             Ok(None) => (Verdict::Nothing, "nothing".to_owned(), None),
             Ok(Some((to, because))) => {
@@ -45,15 +47,15 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
                 (Verdict::Decided, format!("{to}: {because}"), Some((to, because)))
             }
             Err(fault) => {
-                let place = place_of(&fault.why);
+                let line = place_of(&fault.why);
                 // Not its text, which may quote the task; `fleetd charter route` tells it to whoever asks.
-                tracing::warn!(target: "charter", rubric = %rubric, at = place.unwrap_or(at), "rubric skipped");
+                tracing::warn!(target: "charter", rubric = %rubric, at = line.unwrap_or(&at), "rubric skipped");
                 let verdict = if fault.stopped { Verdict::Stopped } else { Verdict::Failed };
-                let why = if place.is_some() { fault.why } else { format!("{at}: {}", fault.why) };
+                let why = if line.is_some() { fault.why } else { format!("{at}: {}", fault.why) };
                 (verdict, why, None)
             }
         };
-        asked.push(Asked { rubric: rubric.clone(), at: at.clone(), verdict, said });
+        asked.push(Asked { rubric: rubric.clone(), at, verdict, said });
         if let Some((to, because)) = answer {
             let role = match &to {
                 Address::Worker(worker) => team.workers.get(worker).map(|worker| worker.role.as_str().into()),
@@ -71,7 +73,8 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
         },
     );
     for one in &asked {
-        refusal = refusal.hint(format!("'{}' said {}", one.rubric, one.said));
+        let first = one.said.lines().next().unwrap_or_default();
+        refusal = refusal.hint(format!("'{}' said {first}", one.rubric));
     }
     if let [first, ..] = world.team.roles.keys().collect::<Vec<_>>()[..] {
         refusal = refusal.hint(format!("name a role, such as '{first}', or add a last rubric that always answers"));
@@ -94,9 +97,9 @@ struct Fault {
     stopped: bool,
 }
 
-impl From<String> for Fault {
-    fn from(why: String) -> Fault {
-        Fault { why, stopped: false }
+impl From<CharterError> for Fault {
+    fn from(error: CharterError) -> Fault {
+        Fault { why: error.to_string(), stopped: false }
     }
 }
 
@@ -109,6 +112,7 @@ impl From<Failure> for Fault {
 fn one(
     world: &World,
     rubric: &Function,
+    at: &At,
     tables: (Table, Table),
     team: &TeamLoad,
 ) -> Result<Option<(Address, Option<String>)>, Fault> {
@@ -117,7 +121,10 @@ fn one(
     if value.is_nil() {
         return Ok(None);
     }
-    let (to, because) = spec::routed(&json::to_json(&value, json::STEP_BYTES)?)?;
+    let wrong = |field: Option<String>, message| world.blame(at, Wrong { field, message });
+    let value =
+        json::to_json(&value, json::STEP_BYTES).map_err(|why| wrong(None, format!("a rubric's answer: {why}")))?;
+    let (to, because) = spec::routed(&value).map_err(|of| wrong(of.field, of.message))?;
     let unknown = match &to {
         Address::Role(role) if !world.team.roles.contains_key(role) => {
             Some(Refusal::unknown("role", role.as_str(), world.team.roles.keys().map(|role| role.as_str())))
@@ -128,7 +135,11 @@ fn one(
         _ => None,
     };
     match unknown {
-        Some(refusal) => Err(refusal.to_string().into()),
+        Some(refusal) => {
+            let mut error = wrong(None, refusal.to_string());
+            point::at_text(&mut error, &world.sources, &to.to_string());
+            Err(error.into())
+        }
         None => Ok(Some((to, because))),
     }
 }

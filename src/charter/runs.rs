@@ -1,8 +1,9 @@
 //! The executor: all runs of one VM, each let go on for a slice when its turn has come.
 //!
-//! How one run goes on is in `live`, its coroutines in `strands`, the questions that its functions answer in
-//! `questions`. No channels and no clock here: what comes in is an order, what goes out is a step or an end.
+//! How one run goes on is in `live`, its coroutines in `strands`, what races and votes come to in `decided`, the questions
+//! that its functions answer in `questions`. No channels and no clock here: what comes in is an order, what goes out is a step or an end.
 
+mod decided;
 mod live;
 mod questions;
 mod strands;
@@ -22,6 +23,11 @@ use live::LiveRun;
 const STEP_TIME: Duration = Duration::from_millis(100);
 /// Running time of a whole run.
 const RUN_TIME: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
+
+/// How the error begins of a run whose code and journal do not fit.
+pub(super) const DIVERGENCE: &str = "divergence:";
+/// How much a run holds at least that is ended for the room it takes.
+const MUCH: isize = 4 * 1024 * 1024;
 
 /// Under this name a step's value carries its refusal.
 const REFUSED: &str = "$refused";
@@ -66,7 +72,10 @@ impl Runs {
     pub(super) fn refuse(&mut self, id: RunId, path: StepPath, refusal: Refusal, out: &mut dyn FnMut(RunInput)) {
         let Some(live) = self.runs.get_mut(&id) else { return };
         let Some(waiting) = live.waiting.get_mut(&path) else { return };
-        let text = format!("{}: run:{}: {refusal}", waiting.at, waiting.verb);
+        let text = match refusal.kind {
+            RefusalKind::Divergence => format!("{DIVERGENCE} {refusal}"),
+            _ => format!("{}: run:{}: {refusal}", waiting.at, waiting.verb),
+        };
         // A refused refusal would go round for ever; a divergence is nothing that a recipe may catch.
         if waiting.refused || refusal.kind == RefusalKind::Divergence {
             self.runs.remove(&id);
@@ -90,6 +99,11 @@ impl Runs {
         self.runs.remove(&run);
     }
 
+    /// Returns how many finished steps a run has not come to yet, if it has not ended.
+    pub(super) fn unread(&self, run: RunId) -> Option<usize> {
+        self.runs.get(&run).map(LiveRun::unread)
+    }
+
     /// Returns the run that the next slice belongs to.
     pub(super) fn next(&self) -> Option<RunId> {
         self.ready.front().copied()
@@ -109,7 +123,10 @@ impl Runs {
             return true;
         };
         live.queued = false;
-        match live.advance(world, draw, out) {
+        let before = world.lua.used_memory() as isize;
+        let done = live.advance(world, draw, out);
+        live.held = (live.held + world.lua.used_memory() as isize - before).max(0);
+        match done {
             Ok(true) => self.wake(id),
             Ok(false) => {}
             Err(end) => {
@@ -117,7 +134,23 @@ impl Runs {
                 out(RunInput::Ended { run: id, end });
             }
         }
+        self.make_room(world, out);
         true
+    }
+
+    /// Ends the run that holds most of a memory that is nearly full: all live in it, and the next one to need some
+    /// would otherwise be the one to fail.
+    fn make_room(&mut self, world: &World, out: &mut dyn FnMut(RunInput)) {
+        while world.is_crowded() {
+            let largest = self.runs.iter().max_by_key(|(_, live)| live.held);
+            let Some((id, _)) = largest.filter(|(_, live)| live.held >= MUCH) else {
+                return world.bear_crowd();
+            };
+            let id = *id;
+            if let Some(live) = self.runs.remove(&id) {
+                out(RunInput::Ended { run: id, end: live.too_large() });
+            }
+        }
     }
 
     fn wake(&mut self, id: RunId) {

@@ -195,6 +195,7 @@ mod tests {
             about: None,
             input: from_short(&json!({"parts": "string[]", "quorum": "integer?"})).expect("valid"),
             deadline: None,
+            budget: None,
             at: "hunt.lua:1".to_owned(),
         }
     }

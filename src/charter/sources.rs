@@ -34,18 +34,21 @@ impl Sources {
         walk(dir, "", &mut found, &mut errors).map_err(|error| {
             CharterError::plain(format!("cannot read the charter directory {}: {error}", dir.display()))
         })?;
-        if found.len() > MOST_FILES {
-            errors.push(CharterError::plain(format!(
-                "the charter has {} files; {MOST_FILES} are the limit",
-                found.len()
-            )));
-        }
+        errors.extend(too_many(found.len()));
         if found.is_empty() && errors.is_empty() {
             errors.push(CharterError::plain(format!("the charter directory {} has no .lua file", dir.display())));
         }
         match errors.is_empty() {
             true => Ok(Sources::from_files(found)),
             false => Err(CharterErrors(errors)),
+        }
+    }
+
+    /// Takes the files of somebody else, who has read them for us.
+    pub fn given(files: BTreeMap<String, String>) -> Result<Sources, CharterErrors> {
+        match too_many(files.len()) {
+            Some(error) => Err(error.into()),
+            None => Ok(Sources::from_files(files)),
         }
     }
 
@@ -102,6 +105,11 @@ impl Sources {
     }
 }
 
+fn too_many(files: usize) -> Option<CharterError> {
+    let said = || format!("the charter has {files} files; {MOST_FILES} are the limit");
+    (files > MOST_FILES).then(|| CharterError::plain(said()))
+}
+
 /// Returns bytes as lower-case hex digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -119,9 +127,19 @@ fn walk(
             continue;
         };
         let path = entry.path();
-        // A file may vanish between the listing and the look at it: a save by rename is under way.
-        let Ok(meta) = fs::metadata(&path) else {
-            continue;
+        let meta = match fs::metadata(&path) {
+            Ok(meta) => meta,
+            // It may vanish between the listing and the look at it: a save by rename is under way. A link stays.
+            Err(error) if !path.is_symlink() && error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                let stem = name.strip_suffix(".lua");
+                if stem.is_some_and(is_name) {
+                    let why = if path.is_symlink() { "this link leads nowhere" } else { "cannot look at it" };
+                    let file = Some(format!("{prefix}{name}"));
+                    errors.push(CharterError { file, ..CharterError::plain(format!("{why}: {error}")) });
+                }
+                continue;
+            }
         };
         if meta.is_dir() {
             if is_name(&name) && prefix.matches('/').count() < 8 {
@@ -147,6 +165,11 @@ fn walk(
             continue;
         }
         match fs::read(&path).map(String::from_utf8) {
+            // Programs empty a file before they write it anew; taken for what was meant, it would take away whole roles.
+            Ok(Ok(text)) if text.is_empty() => {
+                let why = "this file is empty, as in the middle of a save; remove it if it is not needed";
+                errors.push(wrong(why.to_owned()));
+            }
             Ok(Ok(text)) => {
                 found.insert(full, text.into());
             }

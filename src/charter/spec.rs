@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::describe::{self, Field};
 use super::{schema, zones};
+use crate::fleet::bounds::RunBudget;
 use crate::fleet::hours::{Between, Hours};
 use crate::fleet::ids::{ProfileName, RecipeName, RoleName};
 use crate::fleet::refusal::nearest;
@@ -17,9 +18,6 @@ use crate::fleet::team::{Address, RecipeSpec, Role};
 use crate::fleet::time::Span;
 
 pub(super) use profile::{Declared, profile, typing, variables};
-
-/// Fields that are planned; an author who read of them is told so.
-const LATER: &[&str] = &["schema", "budget"];
 
 /// A wrong field with what is wrong about it; the field's name helps to find its line.
 #[derive(Debug)]
@@ -54,16 +52,11 @@ impl<'a> Fields<'a> {
         };
         let names: Vec<&str> = known.iter().map(|field| field.name).collect();
         for name in map.keys() {
-            if LATER.contains(&name.as_str()) && !names.contains(&name.as_str()) {
-                return Err(Wrong {
-                    field: Some(name.clone()),
-                    message: format!("{what}: field '{name}' is not in this version; valid: {}", names.join(", ")),
-                });
-            }
             if !names.contains(&name.as_str()) {
-                let hint = match nearest(name, names.iter().copied()) {
-                    Some(near) => format!("did you mean '{near}'? "),
-                    None => String::new(),
+                let hint = match (nearest(name, names.iter().copied()), owner(name)) {
+                    (Some(near), _) => format!("did you mean '{near}'? "),
+                    (None, Some(owner)) => format!("it belongs into {owner}; "),
+                    (None, None) => String::new(),
                 };
                 return Err(Wrong {
                     field: Some(name.clone()),
@@ -174,6 +167,17 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Returns the verb or the step whose spec has a field of this name.
+fn owner(field: &str) -> Option<&'static str> {
+    let specs = [
+        ("fleet.profile", describe::PROFILE),
+        ("fleet.role", describe::ROLE),
+        ("fleet.recipe", describe::RECIPE),
+        ("run:send", describe::SEND),
+    ];
+    specs.into_iter().find(|(_, fields)| fields.iter().any(|one| one.name == field)).map(|(verb, _)| verb)
+}
+
 /// Reads a length of time: a text such as "90s" or a number of seconds.
 pub(super) fn span(value: &Value) -> Result<Span, String> {
     match value {
@@ -244,21 +248,44 @@ pub(super) fn recipe(name: &str, value: &Value, at: String) -> Result<RecipeSpec
         about: fields.text("about")?,
         input,
         deadline: fields.span("deadline")?,
+        budget: budget(&fields)?,
         at,
     })
 }
 
-/// Reads what a rubric gave back.
-pub(super) fn routed(value: &Value) -> Result<(Address, Option<String>), String> {
-    let read = || -> Result<_, Wrong> {
-        let fields = Fields::of("a rubric's answer".to_owned(), value, describe::ROUTED)?;
-        Ok((fields.text("role")?, fields.text("worker")?, fields.text("because")?))
+/// Reads what a run may use at most.
+pub(super) fn budget(fields: &Fields<'_>) -> Result<Option<RunBudget>, Wrong> {
+    let Some(value) = fields.get("budget") else { return Ok(None) };
+    let inner = Fields::of(format!("{}: field 'budget'", fields.what()), value, describe::BUDGET)?;
+    let whole = |name: &str| match inner.get(name) {
+        None => Ok(None),
+        Some(value) => match value.as_f64().filter(|n| n.fract() == 0.0 && (1.0..9e15).contains(n)) {
+            Some(n) => Ok(Some(n as u64)),
+            None => inner.refuse(name, format!("expected a whole number from 1, got {value}")),
+        },
     };
-    match read().map_err(|wrong| wrong.message)? {
+    let cost = match inner.get("cost") {
+        None => None,
+        Some(value) => match value.as_f64().filter(|cost| cost.is_finite() && *cost > 0.0) {
+            Some(cost) => Some(cost),
+            None => return inner.refuse("cost", format!("expected US dollars, more than 0, got {value}")),
+        },
+    };
+    let budget = RunBudget { turns: whole("turns")?, tokens: whole("tokens")?, cost };
+    match budget == RunBudget::default() {
+        true => fields.refuse("budget", "say how many 'turns', 'tokens' or US dollars ('cost')"),
+        false => Ok(Some(budget)),
+    }
+}
+
+/// Reads what a rubric gave back.
+pub(super) fn routed(value: &Value) -> Result<(Address, Option<String>), Wrong> {
+    let fields = Fields::of("a rubric's answer".to_owned(), value, describe::ROUTED)?;
+    match (fields.text("role")?, fields.text("worker")?, fields.text("because")?) {
         (Some(role), None, because) => Ok((Address::Role(role.into()), because)),
         (None, Some(worker), because) => Ok((Address::Worker(worker.into()), because)),
-        (Some(_), Some(_), _) => Err("a rubric's answer names a role or a worker, not both".to_owned()),
-        (None, None, _) => Err("a rubric's answer must name a role or a worker".to_owned()),
+        (Some(_), Some(_), _) => Err(plain("a rubric's answer names a role or a worker, not both".to_owned())),
+        (None, None, _) => Err(plain("a rubric's answer must name a role or a worker".to_owned())),
     }
 }
 

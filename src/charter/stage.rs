@@ -3,6 +3,7 @@
 //! Here is what a test sets up and looks at, and the second playing of each run from its journal. How a run is played
 //! is in `play`, its turns in `turns`. Caps and queues are not played.
 
+mod bounds;
 mod play;
 mod turns;
 
@@ -22,7 +23,7 @@ use super::world::World;
 use crate::fleet::caller::Sender;
 use crate::fleet::ids::{RecipeName, RunId, StepPath};
 use crate::fleet::refusal::Refusal;
-use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, Step};
+use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, Step};
 use crate::fleet::time::Time;
 use play::Play;
 
@@ -37,6 +38,7 @@ pub(super) struct Stage<'w> {
     until: Option<Instant>,
     workers: Vec<(String, Function)>,
     answers: Option<Function>,
+    commands: Option<Function>,
     sent: Vec<Value>,
     notes: BTreeMap<String, Value>,
     transcript: Vec<String>,
@@ -47,9 +49,12 @@ pub(super) struct Stage<'w> {
     drawn: u64,
 }
 
-/// What a run on the stage came to.
+/// One run on the stage: what it was begun with, and what it came to.
 struct Played {
-    end: RunEnd,
+    run: Run,
+    job: Value,
+    /// How its code ended, if it did.
+    end: Option<RunEnd>,
     journal: Vec<FinishedStep>,
     reached: HashSet<StepPath>,
 }
@@ -62,6 +67,7 @@ impl<'w> Stage<'w> {
             until,
             workers: Vec::new(),
             answers: None,
+            commands: None,
             sent: Vec::new(),
             notes: BTreeMap::new(),
             transcript: Vec::new(),
@@ -82,6 +88,11 @@ impl<'w> Stage<'w> {
     /// Scripts the answers to questions.
     pub(super) fn answer_with(&mut self, function: Function) {
         self.answers = Some(function);
+    }
+
+    /// Scripts the commands of runs.
+    pub(super) fn command_with(&mut self, function: Function) {
+        self.commands = Some(function);
     }
 
     /// Returns what was sent so far.
@@ -121,37 +132,25 @@ impl<'w> Stage<'w> {
             return Ok(Err(refusal));
         }
         self.runs += 1;
+        let (id, generation) = (RunId(self.runs), self.world.team.generation.clone());
         let run = Run {
-            id: RunId(self.runs),
-            recipe,
-            owner: Sender::Operator,
-            key: None,
-            generation: self.world.team.generation.clone(),
-            started: self.now,
             deadline: spec.deadline.map(|span| self.now + span),
-            finished_steps: 0,
-            sent: 0,
-            settled: 0,
-            progress: None,
-            outcome: None,
-            why: None,
-            ended: None,
-            collected: false,
-            message: None,
+            budget: spec.budget,
+            ..Run::begun(id, recipe, Sender::Operator, generation, self.now)
         };
-        self.say(format!("{} {} begins", run.id, run.recipe));
-        let played = Play::new(self, &run).play(&job)?;
-        self.say(format!("{} ends as {}", run.id, ending(&played.end)));
-        // How far a run comes before a limit stops it depends on the machine.
-        let limited = played.end.why.as_deref().is_some_and(is_limit);
-        if played.end.outcome != RunOutcome::TimedOut && !limited {
-            self.replay(&run, &job, &played)?;
+        let (end, over) = Play::new(self).play(run, job)?;
+        for played in over {
+            // How far a run comes before a limit stops it depends on the machine.
+            if let Some(first) = played.end.as_ref().filter(|end| !end.why.as_deref().is_some_and(is_limit)) {
+                self.replay(&played, first)?;
+            }
         }
-        Ok(Ok(played.end))
+        Ok(Ok(end))
     }
 
     /// Goes through the run once more in a fresh VM, with nothing but its journal.
-    fn replay(&mut self, run: &Run, job: &Value, first: &Played) -> Result<(), CharterError> {
+    fn replay(&mut self, first: &Played, first_end: &RunEnd) -> Result<(), CharterError> {
+        let (run, job) = (&first.run, &first.job);
         let sources = Arc::clone(&self.world.sources);
         let fresh = World::load(sources, run.generation.clone(), Arc::default())
             .map_err(|errors| CharterError::plain(format!("the charter loaded once and not again: {errors}")))?;
@@ -175,12 +174,12 @@ impl<'w> Stage<'w> {
             }
         }
         match end {
-            Some(end) if end == first.end => Ok(()),
+            Some(end) if end == *first_end => Ok(()),
             other => Err(CharterError::plain(format!(
                 "a replay of {} ended as {}, the run itself as {}: something in it is not repeatable",
                 run.id,
                 other.as_ref().map_or("nothing".to_owned(), ending),
-                ending(&first.end)
+                ending(first_end)
             ))),
         }
     }

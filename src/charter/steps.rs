@@ -1,17 +1,24 @@
 //! What a recipe asks for when it waits: the table that the prelude yielded, read and checked.
 //! Nothing is sent or recorded here. The hash covers what was asked for and never what was drawn, or no replay fits.
 
+use std::sync::Arc;
+
 use mlua::{Function, Table, Value as LuaValue};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::describe;
 use super::json;
+use super::schema::check_job;
 use super::sources::hex;
-use super::spec::{Fields, kind, span};
+use super::spec::{Fields, budget, kind, span};
 use crate::fleet::asked::ANSWER;
+use crate::fleet::commands::{self, Command};
+use crate::fleet::ids::RecipeName;
+use crate::fleet::refusal::Refusal;
 use crate::fleet::routing::check_files;
-use crate::fleet::run::{RunAnswer, StepRequest, StepSend};
+use crate::fleet::run::{RunAnswer, StepCommand, StepRecipe, StepRequest, StepSend};
+use crate::fleet::shape::{CORRECTIONS, Shape};
 use crate::fleet::team::{Address, Team};
 use crate::fleet::turn::Priority;
 
@@ -25,12 +32,39 @@ pub(super) enum Asked {
         on_ask: Option<Function>,
     },
     /// Do this for every item at once.
-    Each {
+    Parts {
+        /// What comes of it.
+        kind: Kind,
         /// The items.
         items: Vec<LuaValue>,
         /// What to do.
         function: Function,
     },
+}
+
+/// What comes of parts that are begun at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// What each of them returned.
+    Each,
+    /// The first good one.
+    Race,
+    /// What so many of them agree on.
+    Vote {
+        /// How many.
+        quorum: usize,
+    },
+}
+
+impl Kind {
+    /// Returns the verb.
+    pub(super) fn verb(self) -> &'static str {
+        match self {
+            Kind::Each => "each",
+            Kind::Race => "race",
+            Kind::Vote { .. } => "vote",
+        }
+    }
 }
 
 /// A step with what identifies it.
@@ -45,8 +79,10 @@ pub(super) struct Reached {
     pub request: StepRequest,
 }
 
-/// How many items `run:each` takes.
+/// How many items `run:each` takes, and its like.
 const MOST_ITEMS: usize = 10_000;
+/// The one field of what `run:command` is given first.
+const ARGV: &[describe::Field] = &[describe::Field { name: "argv", kind: "string[]", about: "" }];
 /// How many bytes of a text are shown in `what`.
 const SHOWN: usize = 60;
 
@@ -62,12 +98,17 @@ pub(super) fn read(request: &Table, team: &Team, draw: &mut dyn FnMut() -> u64) 
         other => Err(format!("run:{verb}: expected {said}, got {}", kind(&other))),
     };
     let step = match verb.as_str() {
-        "each" => return each(request),
+        "each" | "race" | "vote" => return parts(request, &verb),
         "send" => {
             let on_ask: Option<Function> = request.raw_get("on_ask").map_err(|error| error.to_string())?;
             let step = Box::new(send(&get("spec")?, on_ask.is_some(), team)?);
             return Ok(Asked::Step { step, on_ask });
         }
+        "recipe" => {
+            let (name, spec) = (text("name", "the recipe's name, a text")?, get("spec")?);
+            recipe(&name, get("job")?, &spec, team)?
+        }
+        "command" => command(&get("list")?, &get("spec")?)?,
         "sleep" => {
             let span = span(&get("span")?).map_err(|why| format!("run:sleep: {why}"))?;
             step("sleep", span.to_string(), &json!(span.0), StepRequest::Sleep(span))
@@ -122,12 +163,19 @@ pub(super) fn answer(answer: RunAnswer) -> Reached {
     step(ANSWER, what, &asked, StepRequest::Answer(answer))
 }
 
-fn each(request: &Table) -> Result<Asked, String> {
-    let wrong = |error: mlua::Error| format!("run:each: {error}");
+/// Returns the step that gives up the parts that go on: `decided` is what decided it.
+pub(super) fn give_up(kind: Kind, what: String, decided: &Value) -> Reached {
+    step(kind.verb(), what.clone(), decided, StepRequest::GiveUp(what))
+}
+
+fn parts(request: &Table, verb: &str) -> Result<Asked, String> {
+    let wrong = |error: mlua::Error| format!("run:{verb}: {error}");
     let list: Table = request.raw_get("list").map_err(wrong)?;
     let length = list.raw_len();
     if length > MOST_ITEMS {
-        return Err(format!("run:each takes at most {MOST_ITEMS} items, got {length}; give each part several of them"));
+        return Err(format!(
+            "run:{verb} takes at most {MOST_ITEMS} items, got {length}; give each part several of them"
+        ));
     }
     let first: LuaValue = list.raw_get(1).map_err(wrong)?;
     if length == 0 || first.is_nil() {
@@ -136,16 +184,37 @@ fn each(request: &Table) -> Result<Asked, String> {
             None => (LuaValue::Nil, LuaValue::Nil),
         };
         if !key.is_nil() {
-            return Err(
-                "run:each: expected a list, got a table with names; their order would not be certain".to_owned()
-            );
+            return Err(format!(
+                "run:{verb}: expected a list, got a table with names; their order would not be certain"
+            ));
         }
     }
     let mut items = Vec::with_capacity(length);
     for n in 1..=length {
         items.push(list.raw_get(n).map_err(wrong)?);
     }
-    Ok(Asked::Each { items, function: request.raw_get("fn").map_err(wrong)? })
+    let kind = match verb {
+        "race" => Kind::Race,
+        "vote" => Kind::Vote { quorum: quorum(request, items.len())? },
+        _ => Kind::Each,
+    };
+    Ok(Asked::Parts { kind, items, function: request.raw_get("fn").map_err(wrong)? })
+}
+
+/// Reads how many votes decide: more than half of the parts, unless it is said.
+fn quorum(request: &Table, parts: usize) -> Result<usize, String> {
+    let spec: LuaValue = request.raw_get("spec").map_err(|error| format!("run:vote: {error}"))?;
+    if spec.is_nil() {
+        return Ok(parts / 2 + 1);
+    }
+    let spec = json::to_json(&spec, json::STEP_BYTES).map_err(|why| format!("run:vote: {why}"))?;
+    let read = || Fields::of("run:vote".to_owned(), &spec, describe::VOTE)?.count("quorum", 1, 0);
+    let said = read().map_err(|wrong| wrong.message)? as usize;
+    match said {
+        0 => Ok(parts / 2 + 1),
+        said if said > parts => Err(format!("run:vote: a quorum of {said} cannot be reached with {parts} parts")),
+        said => Ok(said),
+    }
 }
 
 fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
@@ -159,9 +228,10 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
             fields.count("retries", 0, 0)?,
             fields.text("priority")?,
             fields.texts("files")?.unwrap_or_default(),
+            shape(&fields, team)?,
         ))
     };
-    let (to, prompt, kind, deadline, retries, priority, files) =
+    let (to, prompt, kind, deadline, retries, priority, files, shape) =
         read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
     check_files(&files).map_err(|refusal| format!("run:send: field 'files': {refusal}"))?;
     let prompt = prompt.ok_or("run:send: field 'prompt' is missing")?;
@@ -194,11 +264,86 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
     if on_ask {
         asked["on_ask"] = Value::Bool(true);
     }
+    if let Some(shape) = &shape {
+        asked["schema"] = json!(shape);
+    }
     let to_said = to.as_ref().map_or("auto".to_owned(), ToString::to_string);
     let what = format!("to {to_said}: {}", cut(&prompt));
     let prompt = prompt.into();
-    let send = StepSend { to, because: None, routed: None, prompt, kind, files, deadline, retries, priority, on_ask };
+    let send =
+        StepSend { to, because: None, routed: None, prompt, kind, files, deadline, retries, priority, shape, on_ask };
     Ok(step("send", what, &asked, StepRequest::Send(send)))
+}
+
+fn command(argv: &Value, spec: &Value) -> Result<Reached, String> {
+    let read = || {
+        let argv = json!({ "argv": argv });
+        let argv = Fields::of("run:command".to_owned(), &argv, ARGV)?.texts("argv")?.unwrap_or_default();
+        let empty = json!({});
+        let spec = if spec.is_null() { &empty } else { spec };
+        let fields = Fields::of("run:command".to_owned(), spec, describe::COMMAND)?;
+        let timeout = fields.span("timeout")?.unwrap_or(commands::TIMEOUT);
+        if timeout > commands::MOST {
+            return fields.refuse("timeout", format!("a command may take {} at most", commands::MOST));
+        }
+        Ok((argv, fields.text("cwd")?, fields.text("stdin")?.unwrap_or_default(), timeout))
+    };
+    let (argv, cwd, stdin, timeout) = read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
+    match argv.first() {
+        None => return Err("run:command: name a program and its arguments, such as { \"cargo\", \"test\" }".to_owned()),
+        Some(_) if argv.iter().any(|word| word.contains('\0')) => {
+            return Err("run:command: an argument holds a zero byte".to_owned());
+        }
+        Some(_) => {}
+    }
+    let asked = json!([argv, cwd, stdin, timeout.0]);
+    let what = cut(&argv.join(" "));
+    let command = Command { argv, cwd: cwd.map(Into::into), timeout };
+    Ok(step("command", what, &asked, StepRequest::Command(StepCommand { command, stdin: stdin.into() })))
+}
+
+fn shape(fields: &Fields<'_>, team: &Team) -> Result<Option<Arc<Shape>>, super::spec::Wrong> {
+    let corrections = fields.count("corrections", 0, CORRECTIONS)?;
+    let Some(schema) = fields.get("schema") else {
+        return match fields.get("corrections") {
+            None => Ok(None),
+            Some(_) => fields.refuse("corrections", "there is no 'schema' that an answer must fit"),
+        };
+    };
+    match Shape::read(schema, Some(corrections), &team.shapes) {
+        Ok(shape) => Ok(Some(Arc::new(shape))),
+        Err(why) => fields.refuse("schema", why),
+    }
+}
+
+fn recipe(name: &str, job: Value, spec: &Value, team: &Team) -> Result<Reached, String> {
+    let recipe = RecipeName::from(name);
+    let Some(declared) = team.recipes.get(&recipe) else {
+        let names = team.recipes.keys().map(|name| name.as_str());
+        return Err(format!("run:recipe: {}", Refusal::unknown("recipe", name, names)));
+    };
+    // An empty Lua table is a list; as a job it is an object without fields.
+    let job = match job {
+        Value::Null => json!({}),
+        Value::Array(list) if list.is_empty() => json!({}),
+        job => job,
+    };
+    check_job(declared, &job).map_err(|refusal| format!("run:recipe: {refusal}"))?;
+    let read = || {
+        let empty = json!({});
+        let fields = Fields::of("run:recipe".to_owned(), if spec.is_null() { &empty } else { spec }, describe::SUB)?;
+        Ok((fields.span("deadline")?, budget(&fields)?))
+    };
+    let (deadline, budget) = read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
+    let asked = json!([name, job, deadline.map(|span| span.0), budget]);
+    let what = format!("{name} {}", cut(&job.to_string()));
+    let wanted = StepRecipe {
+        recipe,
+        job: job.into(),
+        deadline: deadline.into_iter().chain(declared.deadline).min(),
+        budget: budget.or(declared.budget),
+    };
+    Ok(step("recipe", what, &asked, StepRequest::Recipe(wanted)))
 }
 
 /// Returns what a name addresses: a role of the team, else a worker.

@@ -187,6 +187,10 @@ fn asked(world: &World, stage: &mut Stage<'_>, request: &Table) -> Result<Result
             stage.answer_with(request.raw_get("fn").map_err(lua_error)?);
             Value::Null
         }
+        "command" => {
+            stage.command_with(request.raw_get("fn").map_err(lua_error)?);
+            Value::Null
+        }
         "sent" => Value::Array(stage.sent().to_vec()),
         "ask" => return Ok(Err("t.ask: only a scripted worker asks, in the function given to t.worker".to_owned())),
         "route" => match told_team(world, request)?.and_then(|team| route(world, stage.now(), &spec, &team)) {
@@ -263,7 +267,7 @@ fn route(world: &World, now: Time, spec: &Value, team: &TeamLoad) -> Result<Valu
     let task = read().map_err(|wrong| wrong.message)?;
     let answer = rubric::ask(world, &task, team);
     if let Some(broken) = answer.asked.iter().find(|one| one.verdict.is_fault()) {
-        return Err(format!("the rubric '{}' is broken: {}", broken.rubric, broken.said));
+        return Err(format!("a rubric is broken: {}", broken.said));
     }
     let routed = answer.routed.map_err(|refusal| refusal.to_string())?;
     let (role, worker) = match &routed.to {

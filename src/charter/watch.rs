@@ -5,34 +5,86 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use notify::{Event, EventKind, RecursiveMode, Watcher};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{Receiver, channel};
 
-use super::Inner;
-use super::reload::Why;
+use super::reload::{Why, blocking};
+use super::sources::Sources;
+use super::{Inner, Upward};
+use crate::fleet::acts::Action;
 
 /// How long it must be quiet before the files are read.
 const REST: Duration = Duration::from_millis(100);
+/// How often whoever has no daemon looks at the files without any hint.
+const LOOK: Duration = Duration::from_secs(2);
 /// How long an unquiet directory can put that off.
 const CAP: Duration = Duration::from_secs(1);
 
 /// Reloads when the directory changes.
-pub(super) async fn watch(inner: Arc<Inner>, poll: Duration) {
+///
+/// With `listens` the system is asked to tell of changes; without, only the poll sees them.
+pub(super) async fn watch(inner: Arc<Inner>, poll: Duration, listens: bool) {
     // One hint is as good as many: a full channel means that the files will be read anyway.
     let (hint, mut hints) = channel(1);
-    let dir = inner.dir.clone();
-    let mut ears = Ears::new(dir, hint);
+    let ours = hint.clone();
+    let mut ears = listens.then(|| {
+        Ears::new(&inner.dir, move || {
+            let _ = ours.try_send(());
+        })
+    });
+    let mut told = None;
     loop {
         // Before the look, so that no change falls between the two; again each time, for a directory made anew.
-        ears.arm();
+        if let Some(ears) = &mut ears {
+            ears.arm();
+        }
         // A refusal is in the status and in the log; nobody waits for it here.
         let _ = inner.reload(Why::Hint).await;
-        if tokio::time::timeout(poll, hints.recv()).await.is_ok_and(|hint| hint.is_some()) {
-            settle(&mut hints).await;
+        match tokio::time::timeout(poll, hints.recv()).await {
+            Ok(_) => settle(&mut hints).await,
+            // Whoever edits sees it at once; the leader hears of what was left as it is.
+            Err(_) => {
+                tell_leader(&inner, &mut told);
+                rest(&inner).await;
+            }
         }
     }
+}
+
+/// Waits until the files are at rest, where they changed and no hint came: half of a checkout may be a charter too.
+async fn rest(inner: &Inner) {
+    let hash = || async {
+        let dir = inner.dir.clone();
+        blocking(move || Sources::read(&dir).map(|sources| sources.hash().to_owned()).unwrap_or_default()).await
+    };
+    let (began, mut seen) = (Instant::now(), hash().await);
+    if inner.current().map(|current| current.sources.hash().to_owned()) == seen {
+        return;
+    }
+    while began.elapsed() < CAP {
+        tokio::time::sleep(REST).await;
+        let now = hash().await;
+        if now == seen {
+            return;
+        }
+        seen = now;
+    }
+}
+
+/// Tells the leader once of files that stay refused.
+fn tell_leader(inner: &Inner, told: &mut Option<String>) {
+    let error = inner.status().error.clone();
+    if *told == error {
+        return;
+    }
+    if let Some(error) = &error {
+        let text = format!("the charter's newest files were not taken, the ones before stay in force: {error}");
+        inner.up(Upward::Act(Action::TellLeader { text }));
+    }
+    *told = error;
 }
 
 async fn settle(hints: &mut Receiver<()>) {
@@ -44,23 +96,58 @@ async fn settle(hints: &mut Receiver<()>) {
     }
 }
 
-/// The watches on the directory, its parent and, where it is a link, the link's target.
+/// The saves of a charter, one after the other, for whoever has no daemon.
+pub struct Saves {
+    dir: PathBuf,
+    ears: Ears,
+    hints: mpsc::Receiver<()>,
+    seen: Option<String>,
+}
+
+impl Saves {
+    /// Returns the saves below a directory; what lies there already is the first one.
+    pub fn of(dir: &Path) -> Saves {
+        let (hint, hints) = mpsc::sync_channel(1);
+        let ears = Ears::new(dir, move || {
+            let _ = hint.try_send(());
+        });
+        Saves { dir: dir.to_owned(), ears, hints, seen: None }
+    }
+
+    /// Waits until the files are others than the last time, or cannot be read for another reason.
+    pub fn next(&mut self) {
+        loop {
+            self.ears.arm();
+            let now = match Sources::read(&self.dir) {
+                Ok(sources) => sources.hash().to_owned(),
+                Err(errors) => errors.to_string(),
+            };
+            if self.seen.as_ref() != Some(&now) {
+                self.seen = Some(now);
+                return;
+            }
+            if self.hints.recv_timeout(LOOK).is_err() {
+                continue;
+            }
+            let began = Instant::now();
+            while began.elapsed() < CAP && self.hints.recv_timeout(REST).is_ok() {}
+        }
+    }
+}
+
+/// The watches on the directory, its parent, and the places of every link on the way to it.
 struct Ears {
-    places: Vec<(PathBuf, RecursiveMode)>,
+    dir: PathBuf,
     watcher: Option<notify::RecommendedWatcher>,
 }
 
 impl Ears {
-    fn new(dir: PathBuf, hint: Sender<()>) -> Ears {
-        let absolute = std::path::absolute(&dir).unwrap_or(dir);
-        let mut places = vec![(absolute.clone(), RecursiveMode::Recursive)];
-        if let Some(parent) = absolute.parent() {
-            places.push((parent.to_owned(), RecursiveMode::NonRecursive));
-        }
-        let ours = absolute.clone();
+    fn new(dir: &Path, hint: impl Fn() + Send + 'static) -> Ears {
+        let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+        let ours = dir.clone();
         let made = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if event.is_ok_and(|event| matters(&event, &ours)) {
-                let _ = hint.try_send(());
+                hint();
             }
         });
         let watcher = match made {
@@ -70,20 +157,43 @@ impl Ears {
                 None
             }
         };
-        Ears { places, watcher }
+        Ears { dir, watcher }
     }
 
     fn arm(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
-        for (place, mode) in &self.places {
+        for (place, mode) in places(&self.dir) {
             // Neither call can be relied on: a place may have gone, or never have been there; the poll remains.
-            let _ = watcher.unwatch(place);
-            let _ = watcher.watch(place, *mode);
+            let _ = watcher.unwatch(&place);
+            let _ = watcher.watch(&place, mode);
         }
     }
 }
 
-/// Returns whether an event is about the charter and not only about somebody who reads it.
+/// Returns what is watched for a directory: itself, the folder in which its name stands, and the folders in which the
+/// names of links stand that lead to it, since a link that is switched is heard of only there.
+fn places(dir: &Path) -> Vec<(PathBuf, RecursiveMode)> {
+    let mut places = vec![(dir.to_owned(), RecursiveMode::Recursive)];
+    let mut add = |path: Option<&Path>| {
+        if let Some(path) = path.filter(|path| places.iter().all(|(place, _)| place != path)) {
+            places.push((path.to_owned(), RecursiveMode::NonRecursive));
+        }
+    };
+    add(dir.parent());
+    for link in dir.ancestors().filter(|path| path.is_symlink()) {
+        add(link.parent());
+        // What it leads to may be replaced as well, under its own name.
+        add(link.canonicalize().ok().as_deref().and_then(Path::parent));
+    }
+    places
+}
+
+/// Returns whether an event is about the charter, or about something on the way to it, and not only about somebody who
+/// reads it. A place that only lies beside it says nothing.
 fn matters(event: &Event, dir: &Path) -> bool {
-    !matches!(event.kind, EventKind::Access(_)) && event.paths.iter().any(|path| path.starts_with(dir))
+    let real = || dir.canonicalize().unwrap_or_default();
+    !matches!(event.kind, EventKind::Access(_))
+        && event.paths.iter().any(|path| {
+            path.starts_with(dir) || dir.starts_with(path) || real().starts_with(path) || path.starts_with(real())
+        })
 }

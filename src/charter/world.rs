@@ -14,10 +14,13 @@ use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, V
 
 use super::check;
 use super::declare::{At, Mode, Registry};
+use super::describe;
 use super::error::{CharterError, CharterErrors};
 use super::launchers;
 use super::meter::{self, Allowance, Meter};
 use super::native;
+use super::point;
+use super::shapes;
 use super::shipped;
 use super::sources::Sources;
 use super::spec::Wrong;
@@ -26,6 +29,8 @@ use crate::fleet::team::{Generation, Team};
 const PRELUDE: &str = include_str!("../../lua/prelude.lua");
 /// How much memory one VM may use.
 const MEMORY: usize = 64 * 1024 * 1024;
+/// How much of it can be held before others may find too little.
+const CROWDED: usize = MEMORY / 4 * 3;
 
 /// A VM with a whole charter loaded in it.
 pub(super) struct World {
@@ -43,6 +48,8 @@ pub(super) struct World {
     pub main: Function,
     /// Calls a rubric with frozen tables.
     pub route: Function,
+    /// Calls a handler with a frozen event.
+    pub handle: Function,
     /// Freezes a table with all that is in it.
     pub freeze: Function,
     /// Calls a test.
@@ -51,6 +58,10 @@ pub(super) struct World {
     pub scripted: Function,
     make_instance: Function,
     relief: Cell<usize>,
+    /// From here on it is crowded.
+    crowd: Cell<usize>,
+    /// True once memory ran out.
+    starved: Cell<bool>,
 }
 
 /// How a call into Lua went wrong.
@@ -96,6 +107,7 @@ impl World {
         if errors.is_empty() {
             errors = check::generation(&world.registry.borrow(), &sources);
             errors.extend(launchers::plan_all(&world));
+            errors.extend(world.resolve_shapes());
         }
         if !errors.is_empty() {
             return Err(CharterErrors(errors));
@@ -120,18 +132,30 @@ impl World {
         let registry = Rc::new(RefCell::new(Registry::default()));
         let meter = Meter::install(&lua, beat);
         let natives = native::table(&lua, Rc::clone(&registry), Arc::clone(&sources), Rc::clone(&meter))?;
+        for (name, fields) in [("task_fields", describe::TASK), ("load_fields", describe::LOAD)] {
+            natives.set(name, lua.create_table_from(fields.iter().map(|field| (field.name, true)))?)?;
+        }
+        let events = lua.create_table()?;
+        for event in describe::EVENTS {
+            let names = event.fields.iter().map(|field| field.name).chain(["event"]);
+            events.set(event.name, lua.create_table_from(names.map(|name| (name, true)))?)?;
+        }
+        natives.set("event_fields", events)?;
         let prelude: Table = lua.load(PRELUDE).set_name("=prelude").call(natives)?;
         lua.sandbox(true)?;
         meter.locate_with(prelude.get("where_is")?);
         Ok(World {
             main: prelude.get("main")?,
             route: prelude.get("route")?,
+            handle: prelude.get("handle")?,
             freeze: prelude.get("freeze")?,
             test: prelude.get("test")?,
             scripted: prelude.get("scripted")?,
             make_instance: prelude.get("make_instance")?,
             team: Arc::default(),
             relief: Cell::new(MEMORY / 2),
+            crowd: Cell::new(CROWDED),
+            starved: Cell::new(false),
             lua,
             meter,
             sources,
@@ -209,21 +233,49 @@ impl World {
 
     /// Turns an error of Lua into one of a charter; collects all garbage if memory ran out.
     pub(super) fn failure(&self, error: &mlua::Error, blown: Option<String>) -> Failure {
+        let blown = blown.or_else(|| native::is_memory(error).then(|| self.meter.out_of_memory_at_the_end()));
         if let Some(text) = blown {
-            if text == meter::MEMORY {
+            if text.ends_with(meter::MEMORY) {
+                self.starved.set(true);
                 self.collect();
             }
             return Failure { error: CharterError::read(&self.sources, &text), fatal: true };
         }
-        if native::is_memory(error) {
-            self.collect();
-            return Failure { error: CharterError::plain(meter::MEMORY), fatal: true };
+        let mut failure = Failure { error: native::read_error(&self.sources, error), fatal: false };
+        if let Some(line) = &failure.error.source_line {
+            failure.error.hint = point::advice(&failure.error.message, line).map(str::to_owned);
         }
-        Failure { error: native::read_error(&self.sources, error), fatal: false }
+        failure
+    }
+
+    /// Returns whether memory ran out since this was asked last, and what is held after all garbage was collected is
+    /// so much that it will again.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.starved.take() && {
+            self.collect();
+            self.lua.used_memory() > CROWDED
+        }
+    }
+
+    /// Returns whether so much of the memory is held that there may be too little for the next who needs some.
+    pub(super) fn is_crowded(&self) -> bool {
+        let crowded = |world: &World| world.lua.used_memory() > world.crowd.get();
+        if !crowded(self) {
+            return false;
+        }
+        self.collect();
+        crowded(self)
+    }
+
+    /// Accepts what is held as it is; a quarter of what is left makes it crowded again.
+    pub(super) fn bear_crowd(&self) {
+        let used = self.lua.used_memory();
+        self.crowd.set(used + MEMORY.saturating_sub(used) / 4);
     }
 
     /// Collects all garbage: twice, since a finalised object is only freed by the next collection.
     fn collect(&self) {
+        self.meter.forget();
         let _ = self.lua.gc_collect();
         let _ = self.lua.gc_collect();
     }
@@ -232,9 +284,16 @@ impl World {
     pub(super) fn blame(&self, at: &At, wrong: Wrong) -> CharterError {
         let mut error = CharterError::at(&self.sources, &at.file, at.line, wrong.message);
         if let Some(field) = wrong.field {
-            point_at_field(&mut error, &self.sources, &field);
+            point::at_field(&mut error, &self.sources, &field);
         }
         error
+    }
+
+    /// Turns the shapes into schemas, now that all are known; returns what is wrong with them.
+    fn resolve_shapes(&self) -> Vec<CharterError> {
+        let (shapes, wrong) = shapes::resolve_all(&self.registry.borrow().shapes.0);
+        self.registry.borrow_mut().shapes.1 = shapes;
+        wrong.into_iter().map(|(at, wrong)| self.blame(&at, wrong)).collect()
     }
 
     fn environment(&self) -> Result<LuaValue, Failure> {
@@ -247,7 +306,7 @@ impl World {
         self.execute_as(name, env, left).map_err(|mut failure| {
             let field = self.registry.borrow_mut().wrong_field.take();
             if let Some(field) = field {
-                point_at_field(&mut failure.error, &self.sources, &field);
+                point::at_field(&mut failure.error, &self.sources, &field);
             }
             failure
         })
@@ -263,30 +322,6 @@ impl World {
 
     fn compile(&self, name: &str, env: LuaValue) -> Result<Function, Failure> {
         native::compile(&self.lua, &self.sources, name, env).map_err(|error| self.failure(&error, None))
-    }
-}
-
-/// Moves an error from the line of the call to the line of the field that is to blame.
-fn point_at_field(error: &mut CharterError, sources: &Sources, field: &str) {
-    let (Some(file), Some(line)) = (error.file.clone(), error.line) else {
-        return;
-    };
-    for candidate in line..line + 60 {
-        let Some(text) = sources.line(&file, candidate) else {
-            return;
-        };
-        let names_it = text.match_indices(field).any(|(at, _)| {
-            let before = text[..at].chars().next_back();
-            let after = text[at + field.len()..].trim_start();
-            !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
-                && after.starts_with('=')
-                && !after.starts_with("==")
-        });
-        if names_it {
-            error.line = Some(candidate);
-            error.source_line = Some(text.to_owned());
-            return;
-        }
     }
 }
 

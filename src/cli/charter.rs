@@ -1,8 +1,11 @@
 //! `fleetd charter`: check, test and ask a directory without a daemon, by the daemon's own code; and ask the running
 //! one about its charter.
 
+mod new;
 mod route;
+mod watch;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -13,16 +16,22 @@ use super::look::charter as look;
 use super::terminal::Terminal;
 use crate::charter::{self, CharterErrors, Sources};
 use crate::config::{self, CharterSource, Surroundings};
+use crate::fleet::difference::Difference;
 use crate::fleet::time::Span;
 
 pub const EXAMPLES: &str = "\
 Examples:
   fleetd charter check
   fleetd charter test charters/default
+  fleetd charter new charters/mine --template default
+  fleetd charter watch charters/mine
   fleetd charter plan coder
   fleetd charter route --kind bulk 'Sort these names'
   fleetd charter route --file src/parser.rs 'Fix the comments'
   fleetd charter route --dir charters/default --kind bulk
+  fleetd charter diff
+  fleetd charter diff charters/default
+  fleetd charter diff old new
   fleetd charter reload";
 
 /// What can be done with a charter.
@@ -32,10 +41,16 @@ pub enum CharterCommand {
     Check(DirArg),
     /// Run the tests of a charter with scripted workers; needs no daemon
     Test(DirArg),
+    /// Check a charter and run its tests at each save, until you end it; needs no daemon
+    Watch(DirArg),
+    /// Write a charter to begin with, and what editors and linters need beside it
+    New(new::NewArgs),
     /// Show the launch plan of a profile: what would be started, and how it is read; needs no daemon
     Plan(PlanArgs),
     /// Ask where a task would go, and why; nothing is sent
     Route(route::RouteArgs),
+    /// Say in words what a save would change: what lies in the daemon's directory, or in DIR, against what is in force
+    Diff(DiffArgs),
     /// Read the charter anew now, instead of when its files change
     Reload,
     /// Show the charter in force: its generation, its files, why the newest ones were not taken
@@ -60,13 +75,24 @@ pub struct PlanArgs {
     dir: DirArg,
 }
 
+/// What `charter diff` is told.
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// A directory, held against the charter in force; two directories: the second against the first, without a daemon
+    #[arg(value_name = "DIR", num_args = 0..=2)]
+    dirs: Vec<PathBuf>,
+}
+
 /// Does something with a charter.
 pub fn run(terminal: &Terminal, command: CharterCommand) -> Result<Exit, Failure> {
     match command {
         CharterCommand::Check(arg) => check(terminal, &arg.dir()?),
         CharterCommand::Test(arg) => test(terminal, &arg.dir()?),
+        CharterCommand::Watch(arg) => watch::run(terminal, &arg.dir()?),
+        CharterCommand::New(args) => new::run(terminal, args),
         CharterCommand::Plan(args) => plan(terminal, args),
         CharterCommand::Route(args) => route::run(terminal, args),
+        CharterCommand::Diff(args) => diff(terminal, &args.dirs),
         CharterCommand::Reload => {
             let reply = terminal.client()?.post("/v1/charter/reload", &json!({}), Span::seconds(30))?;
             terminal.show(&reply, || Ok(look::status(&reply.read()?, &terminal.out)))?;
@@ -127,6 +153,27 @@ fn plan(terminal: &Terminal, args: PlanArgs) -> Result<Exit, Failure> {
         false => terminal.print(&format!("{:#}", serde_json::to_value(&plan).unwrap_or_default()))?,
     }
     Ok(Exit::Ok)
+}
+
+fn diff(terminal: &Terminal, dirs: &[PathBuf]) -> Result<Exit, Failure> {
+    let difference: Difference = match dirs {
+        [] => {
+            let reply = terminal.client()?.get("/v1/charter?diff=true", Span(0))?;
+            let status: look::Status = reply.read()?;
+            status.difference.unwrap_or_default()
+        }
+        [dir] => {
+            let sources = Sources::read(dir).map_err(|errors| broken(dir, &errors))?;
+            let files: BTreeMap<&str, &str> = sources.iter().collect();
+            terminal.client()?.post("/v1/charter/diff", &json!({ "files": files }), Span::seconds(30))?.read()?
+        }
+        [old, new, ..] => charter::of_dirs(old, new).map_err(|errors| broken(old, &errors))?,
+    };
+    match terminal.json {
+        true => terminal.print_json(&difference)?,
+        false => terminal.print(&look::difference(&difference, &terminal.out))?,
+    }
+    Ok(if difference.error.is_none() { Exit::Ok } else { Exit::Failed })
 }
 
 fn broken(dir: &Path, errors: &CharterErrors) -> Failure {

@@ -7,6 +7,7 @@ pub mod failure;
 pub mod mail;
 pub mod roster;
 pub mod run;
+pub mod steps;
 pub mod table;
 pub mod timeline;
 

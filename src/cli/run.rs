@@ -1,6 +1,7 @@
 //! `fleetd run`: recipes are started, listed, shown and cancelled; `fleetd recipes` lists what can be started.
 //! The job goes out as the author's JSON; whether it fits the recipe's input is checked by the charter, not here.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -10,11 +11,13 @@ use serde_json::Value;
 
 use super::client::Client;
 use super::exit::{Exit, Failure, shown};
-use super::look::{Look, answer, run as look};
+use super::look::{Look, answer, run as look, steps};
 use super::terminal::Terminal;
 use super::wait::{Bound, Progress, Wait, WaitArg, wait};
 use super::{cancel, text};
-use crate::engine::requests::{Pending, RunDetail, RunRequest, RunResult};
+use crate::engine::requests::{
+    Pending, Replayed, ReplayedTo, ResumeRequest, RunDetail, RunRequest, RunResult, WhichCharter,
+};
 use crate::fleet::ids::RunId;
 use crate::fleet::refusal::RefusalKind;
 use crate::fleet::run::{Run, RunOutcome};
@@ -26,7 +29,12 @@ Examples:
   fleetd run start bug-hunt --job '{\"parts\": [\"src/a.rs\", \"src/b.rs\"]}' --wait
   fleetd run start bug-hunt --job @job.json
   fleetd run show r3 --wait=10m
+  fleetd run replay r3 --explain --current
+  fleetd run resume r3
   fleetd run cancel r3";
+
+/// How many of a run's last steps are looked at for runs below it.
+const MOST_BELOW: usize = 40;
 
 /// What can be done with runs.
 #[derive(Subcommand, Debug)]
@@ -46,6 +54,29 @@ pub enum RunCommand {
         run: RunId,
         #[command(flatten)]
         wait: WaitArg,
+    },
+    /// Let a run go on that failed, with the charter in force: what is finished is not done again
+    Resume {
+        /// The run
+        #[arg(value_name = "RUN")]
+        run: RunId,
+        /// With the charter that it began with
+        #[arg(long)]
+        as_begun: bool,
+        #[command(flatten)]
+        wait: WaitArg,
+    },
+    /// Go through a run's journal without doing anything, and say where it stops
+    Replay {
+        /// The run
+        #[arg(value_name = "RUN")]
+        run: RunId,
+        /// Show each step, and where its answer comes from
+        #[arg(long)]
+        explain: bool,
+        /// By the charter in force, to see whether the run could be resumed with it
+        #[arg(long)]
+        current: bool,
     },
     /// End a run; its open turns are cancelled
     Cancel {
@@ -79,6 +110,8 @@ pub fn run(terminal: &Terminal, command: RunCommand) -> Result<Exit, Failure> {
         RunCommand::Start(args) => start(terminal, args),
         RunCommand::List { limit } => list(terminal, limit),
         RunCommand::Show { run, wait } => show(terminal, run, wait.bound()),
+        RunCommand::Resume { run, as_begun, wait } => resume(terminal, run, as_begun, wait.bound()),
+        RunCommand::Replay { run, explain, current } => replay(terminal, run, explain, current),
         RunCommand::Cancel { run } => cancel::run_of(terminal, run),
     }
 }
@@ -148,8 +181,12 @@ fn show(terminal: &Terminal, id: RunId, bound: Option<Bound>) -> Result<Exit, Fa
     let reply = client.get(&format!("/v1/runs/{id}"), Span(0));
     let reply = reply.map_err(|failure| failure.or_hint(RefusalKind::Unknown, "list the runs: fleetd run list"))?;
     let detail: RunDetail = reply.read()?;
+    let mut below = HashMap::new();
+    if !terminal.json {
+        all_below(&client, &detail, &mut below);
+    }
     let draw = || {
-        let mut out = look::detail(&detail, terminal.now(), &terminal.out);
+        let mut out = look::detail(&detail, &below, terminal.now(), &terminal.out);
         if let Some(value) = look::value_of(&detail.result) {
             out = format!("{out}\n{value}");
         }
@@ -157,6 +194,47 @@ fn show(terminal: &Terminal, id: RunId, bound: Option<Bound>) -> Result<Exit, Fa
     };
     terminal.show(&reply, draw)?;
     Ok(Exit::Ok)
+}
+
+/// Asks for the runs that the last steps of a run began, and for those below them.
+fn all_below(client: &Client, detail: &RunDetail, below: &mut HashMap<RunId, RunDetail>) {
+    for child in detail.steps.iter().rev().take(MOST_BELOW).filter_map(|step| step.child) {
+        // One that cannot be shown leaves its step as it is.
+        let shown = client.get(&format!("/v1/runs/{child}"), Span(0)).and_then(|reply| reply.read::<RunDetail>());
+        if let Ok(shown) = shown {
+            all_below(client, &shown, below);
+            below.insert(child, shown);
+        }
+    }
+}
+
+fn resume(terminal: &Terminal, id: RunId, as_begun: bool, bound: Option<Bound>) -> Result<Exit, Failure> {
+    let charter = if as_begun { WhichCharter::Begun } else { WhichCharter::Current };
+    let mut client = terminal.client()?;
+    let reply = client.post(&format!("/v1/runs/{id}/resume"), &ResumeRequest { charter }, Span(0));
+    let reply = reply.map_err(|failure| failure.or_hint(RefusalKind::Unknown, "list the runs: fleetd run list"))?;
+    if let Some(bound) = bound {
+        return await_run(terminal, &mut client, id, bound);
+    }
+    terminal.show(&reply, || Ok(id.to_string()))?;
+    if !terminal.json {
+        terminal.talk(&format!(
+            "{id} goes on; see it with: fleetd run show {id}, wait for it: fleetd run show {id} --wait"
+        ));
+    }
+    Ok(Exit::Ok)
+}
+
+fn replay(terminal: &Terminal, id: RunId, explain: bool, current: bool) -> Result<Exit, Failure> {
+    let charter = if current { "current" } else { "begun" };
+    let reply = terminal.client()?.get(&format!("/v1/runs/{id}/replay?charter={charter}"), Span(0));
+    let reply = reply.map_err(|failure| failure.or_hint(RefusalKind::Unknown, "list the runs: fleetd run list"))?;
+    let replayed: Replayed = reply.read()?;
+    terminal.show(&reply, || Ok(steps::replay(&replayed, explain, &terminal.out)))?;
+    Ok(match replayed.to {
+        ReplayedTo::Ended | ReplayedTo::Waits => Exit::Ok,
+        ReplayedTo::Diverged | ReplayedTo::Failed => Exit::Failed,
+    })
 }
 
 /// Waits for a run and prints its value.

@@ -56,6 +56,13 @@ pub struct SendArgs {
     /// `now` goes before everything that waits at the same address
     #[arg(long, value_enum, default_value_t)]
     priority: Rank,
+    /// What the reply must be: a JSON Schema, a type such as `string[]` or a shape of the charter; `@FILE` reads it from a
+    /// file
+    #[arg(long, value_name = "SCHEMA")]
+    schema: Option<String>,
+    /// How often a reply that does not fit the schema is sent back to the worker; 2 unless told otherwise
+    #[arg(long, value_name = "N", requires = "schema")]
+    corrections: Option<u32>,
     /// Collect the reply once it is printed, so that it does not wait in your mailbox
     #[arg(long, conflicts_with = "no_wait")]
     ack: bool,
@@ -72,6 +79,14 @@ enum Rank {
 pub fn run(terminal: &Terminal, args: SendArgs) -> Result<Exit, Failure> {
     let prompt = text::of_words(&args.prompt, "prompt")?;
     let is_empty = prompt.trim().is_empty();
+    // What is no JSON is a type or a shape by its name.
+    let schema = match &args.schema {
+        Some(word) => {
+            let text = text::of_word(word, "schema")?;
+            Some(serde_json::from_str(&text).unwrap_or_else(|_| serde_json::Value::from(text.trim())))
+        }
+        None => None,
+    };
     let request = SendRequest {
         to: Some(args.to),
         prompt,
@@ -82,6 +97,8 @@ pub fn run(terminal: &Terminal, args: SendArgs) -> Result<Exit, Failure> {
             Rank::Now => Priority::Now,
         },
         deadline: args.deadline,
+        schema,
+        corrections: args.corrections,
         key: args.key.map(Into::into),
         ..SendRequest::default()
     };

@@ -140,6 +140,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
         clock: clock.clone(),
         load: load_of(engine_handle.clone()),
         poll: POLL,
+        hints: true,
     })
     .await
     .map_err(ServeError::Charter)?;

@@ -87,6 +87,7 @@ impl From<Config> for Settings {
             limits: Limits {
                 max_workers: config.limits.max_workers,
                 max_prompt_bytes: config.limits.max_prompt_bytes,
+                commands: config.commands,
                 key_ttl: config.limits.retention,
                 seat_ttl,
                 start_stagger: config.limits.start_stagger,

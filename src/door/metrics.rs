@@ -125,9 +125,16 @@ impl Collector for Snapshot {
         out.one("open_runs", "Runs that have not ended", roster.open_runs as i64)?;
         out.one("waiting_callers", "Callers that wait for an answer", fleet.waiting_callers() as i64)?;
         out.one("charter_generation", "The charter generation in force; 0 = none", charter.generation.number as i64)?;
+        let stale = charter.stale_since.map_or(0, |since| self.0.now().since(since).0 / 1000);
+        out.one(
+            "charter_stale_seconds",
+            "How long newer files of the charter lie there that were not taken",
+            stale as i64,
+        )?;
         out.one("degraded", "Reasons for which fleetd does not work as it should", degraded as i64)?;
         out.count("audit_lines_lost", "Lines of the audit that could not be written since the start", self.1.lost())?;
         out.count("charter_rejected", "Charter loads that were refused since the start", charter.rejected)?;
+        out.count("handler_errors", "Handlers of events that failed since the start", charter.handler_errors)?;
         out.count("rubric_errors", "Rubrics skipped because of an error since the start", charter.rubric_errors)?;
 
         let rubrics = |get: fn(&RubricStatus) -> u64| {

@@ -4,6 +4,7 @@
 
 mod inside;
 mod pause;
+mod runs;
 mod seat;
 mod texts;
 
@@ -14,12 +15,13 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::handle::Handle;
-use super::ports::{CharterStatus, JournalError};
+use super::ports::{CharterStatus, Files, JournalError};
 use super::requests::{
-    Acked, Mail, MailItem, Origin, Recipes, ReplyRequest, RouteRequest, RunDetail, RunRequest, RunResult, RunWaited,
-    SendRequest, SpawnRequest, Trace, Waited,
+    Acked, Mail, MailItem, Origin, Recipes, ReplyRequest, RouteRequest, RunRequest, RunResult, RunWaited, SendRequest,
+    SpawnRequest, Trace, Waited,
 };
 use crate::fleet::caller::Caller;
+use crate::fleet::difference::Difference;
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{Key, MessageId, RecipeName, RunId, TurnId, WorkerName};
 use crate::fleet::input::{Answer, Asked, Call, Keyed, RunCall, SendCall};
@@ -27,6 +29,7 @@ use crate::fleet::mail::Question;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{self, Verb};
 use crate::fleet::run::Run;
+use crate::fleet::shape::{Shape, Shapes};
 use crate::fleet::team::{Address, Decision, Routed, Task};
 use crate::fleet::time::{Span, Time};
 use crate::fleet::turn::{Outcome, Priority};
@@ -72,8 +75,20 @@ impl Handle {
                 self.address(&to, task).await?
             }
         };
+        let shape = match (&request.schema, request.corrections) {
+            (None, None) => None,
+            (None, Some(_)) => return Err(Refusal::invalid("'corrections' without 'schema': there is nothing to fit")),
+            (Some(schema), corrections) => {
+                let fleet = self.fleet();
+                let none = Shapes::new();
+                let shapes = fleet.team().map_or(&none, |team| &team.shapes);
+                let shape = Shape::read(schema, corrections, shapes);
+                Some(Arc::new(shape.map_err(|why| Refusal::invalid(format!("'schema': {why}")))?))
+            }
+        };
         let send = SendCall {
             to,
+            shape,
             because: routed.as_ref().map(|routed| routed.because.clone()),
             routed: routed.map(|routed| Box::new(Decision::from(routed))),
             prompt: request.prompt.into(),
@@ -268,24 +283,6 @@ impl Handle {
         self.journal().runs(limit).await.map_err(store)
     }
 
-    /// Returns everything known of a run, also a collected one.
-    pub async fn run_detail(&self, caller: &Caller, id: RunId) -> Result<RunDetail, Refusal> {
-        rules::check(caller, Verb::Status)?;
-        let fleet = self.fleet();
-        let run = match fleet.run(id) {
-            Some(run) => run.clone(),
-            None => Arc::new(
-                self.journal()
-                    .run(id)
-                    .await
-                    .map_err(store)?
-                    .ok_or_else(|| Refusal::new(RefusalKind::Unknown, format!("there is no run {id}")))?,
-            ),
-        };
-        let steps = self.journal().steps(id).await.map_err(store)?;
-        Ok(RunDetail { result: self.run_result(&run).await?, steps, questions: fleet.questions_of_run(id) })
-    }
-
     // === charter ===
 
     /// Returns the recipes of the charter in force.
@@ -308,6 +305,18 @@ impl Handle {
     pub fn charter(&self, caller: &Caller) -> Result<CharterStatus, Refusal> {
         rules::check(caller, Verb::Charter)?;
         Ok(self.policy().status())
+    }
+
+    /// Returns the state of the charter with what the files that lie in its directory would change.
+    pub async fn charter_with_difference(&self, caller: &Caller) -> Result<CharterStatus, Refusal> {
+        let difference = Some(self.difference(caller, None).await?);
+        Ok(CharterStatus { difference, ..self.policy().status() })
+    }
+
+    /// Returns what files would change: these, or those that lie in the charter's directory.
+    pub async fn difference(&self, caller: &Caller, files: Option<Files>) -> Result<Difference, Refusal> {
+        rules::check(caller, Verb::Charter)?;
+        Ok(self.policy().difference(files).await)
     }
 
     /// Loads the charter anew if it changed.
@@ -356,7 +365,7 @@ pub(super) fn store(error: JournalError) -> Refusal {
     Refusal::new(RefusalKind::Unavailable, format!("the store could not be read: {error}"))
 }
 
-fn unexpected(answer: &Answer) -> Refusal {
+pub(super) fn unexpected(answer: &Answer) -> Refusal {
     let kind = match answer {
         Answer::Accepted(_) => "accepted",
         Answer::Settled(..) => "settled",

@@ -1,6 +1,7 @@
 //! What the engine needs from the rooms above it, as traits. They implement, it calls; it never imports them.
 //! No type of a store, a process or a VM may stand in a signature here: only the fleet's own words and plain JSON.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::requests::Replayed;
 use super::worktrees::{TrashView, Worktrees};
+use crate::fleet::difference::{Change, Difference};
 use crate::fleet::envelope::Envelope;
 use crate::fleet::events::FleetEvent;
 use crate::fleet::ids::{RecipeName, RunId, TurnId, WorkerName};
@@ -35,6 +38,8 @@ pub trait Journal: Send + Sync + 'static {
     fn prompt(&self, turn: TurnId) -> Boxed<Result<Option<Arc<str>>, JournalError>>;
     /// Returns the envelope of a settled turn.
     fn envelope(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>>;
+    /// Returns the reply that came after the end of a turn, until it is collected.
+    fn late(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>>;
     /// Returns a turn, also a collected one.
     fn turn(&self, turn: TurnId) -> Boxed<Result<Option<Turn>, JournalError>>;
     /// Returns a run, also a collected one.
@@ -138,13 +143,23 @@ pub trait Policy: Send + Sync + 'static {
     fn check_job(&self, recipe: &RecipeName, job: &Value) -> Result<(), Refusal>;
     /// Begins, goes on with or drops a run. Must not block; the run's steps come back as `RunInput`.
     fn run(&self, order: RunEffect);
+    /// Goes through the journal of a run without doing anything, by the charter that it began with or the one in force.
+    fn replay(&self, run: Run, _current: bool) -> Boxed<Result<Replayed, Refusal>> {
+        let message = format!("nobody here can replay {}", run.id);
+        Box::pin(std::future::ready(Err(Refusal::new(RefusalKind::Unavailable, message))))
+    }
     /// Tells the charter's handlers of an event; must not block. What they answer comes back as `Action`.
     fn event(&self, event: FleetEvent);
     /// Returns the state of the charter.
     fn status(&self) -> CharterStatus;
+    /// Tells what files would change, without any effect: these, or those that lie in the charter directory.
+    fn difference(&self, files: Option<Files>) -> Boxed<Difference>;
     /// Reads the charter directory now and loads it if it changed; the error is the refusal of the new files.
     fn reload(&self) -> Boxed<Result<CharterStatus, Refusal>>;
 }
+
+/// Files of a charter: their texts by their names.
+pub type Files = BTreeMap<String, String>;
 
 /// The state of the charter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -163,10 +178,25 @@ pub struct CharterStatus {
     /// Why the newest files were not taken, as `file:line: message` with the source line; absent when they were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Since when newer files lie there that were not taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale_since: Option<Time>,
+    /// What the generation in force changed against the one before it, in words.
+    pub last_change: Vec<Change>,
+    /// What the newest files would change, where they were not taken; of files that do not load, only which differ.
+    pub refused_change: Vec<Change>,
+    /// What lies in the directory against what is in force; only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Difference>,
     /// How many loads were refused since the daemon started.
     pub rejected: u64,
     /// How often a rubric was skipped because of an error since the daemon started.
     pub rubric_errors: u64,
+    /// How often a handler of an event failed since the daemon started.
+    pub handler_errors: u64,
+    /// What the handler said that failed last, as `file:line: message`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handler_error: Option<String>,
     /// The rubrics in force, in the order in which they are asked, with what came of asking them.
     pub rubrics: Vec<RubricStatus>,
 }

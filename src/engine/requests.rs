@@ -1,10 +1,13 @@
 //! What doors are asked and what they answer, as plain data: the same types for REST, MCP and the command line.
 //! Field names here are a promise to every client. Nothing is decided and no HTTP is known here.
 
+mod runs;
+
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::fleet::caller::Sender;
@@ -17,6 +20,8 @@ use crate::fleet::time::{Span, Time};
 use crate::fleet::turn::Priority;
 use crate::fleet::view::{QuestionView, TurnView, WorkerView};
 use crate::fleet::worker::Process;
+
+pub use runs::{Replayed, ReplayedFrom, ReplayedStep, ReplayedTo, ResumeRequest, StepTurn, WhichCharter};
 
 /// A message to a worker, a role or the rubrics. `to` and `role` are two words for the same; exactly one is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +55,15 @@ pub struct SendRequest {
     /// `POST /message` waits 10 minutes, and `POST /v1/send` answers at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Span>,
+    /// What the reply must be: a JSON Schema, or the short form of one: `"string[]"`, the name of a shape of the charter,
+    /// `{"file": "string", "line": "integer?"}`. The worker is told, and `data` of the reply is the checked JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<SchemaArgument>")]
+    pub schema: Option<Value>,
+    /// How often a reply that does not fit `schema` is sent back to the worker with what is wrong, 0 to 10; 2 if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[schemars(range(min = 0, max = 10))]
+    pub corrections: Option<u32>,
     /// Idempotency key: the same key and body is the same turn; another body is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
@@ -71,6 +85,26 @@ pub struct RouteRequest {
     /// `now` if it would go before others.
     #[serde(default)]
     pub priority: Priority,
+}
+
+/// Reads a whole number as JSON Schema has it: 5.0 is one.
+fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    match Option::<f64>::deserialize(from)? {
+        None => Ok(None),
+        Some(n) if n.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&n) => Ok(Some(n as u32)),
+        Some(n) => Err(D::Error::custom(format!("it is {n}, wanted a whole number from 0"))),
+    }
+}
+
+/// What `schema` of a message may be.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only says what may come; nothing makes one")]
+enum SchemaArgument {
+    /// A type of the short form.
+    Short(String),
+    /// A JSON Schema, or the fields of an object in the short form.
+    Whole(serde_json::Map<String, Value>),
 }
 
 /// A start of a recipe.
@@ -253,6 +287,9 @@ pub struct RunDetail {
     pub result: RunResult,
     /// Its steps, in the order in which they began.
     pub steps: Vec<Step>,
+    /// The latest turns of its last steps, up to 200.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<StepTurn>,
     /// Its open questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionView>,

@@ -91,7 +91,7 @@ impl Fleet {
         }
         self.tell_asked(cx, &Subject::Turn(id));
         if let Sender::Run(run) = sender {
-            self.tell_asked(cx, &Subject::Run(run));
+            self.tell_run_asked(cx, run);
         }
         Ok(question)
     }
@@ -126,6 +126,7 @@ impl Fleet {
         let question = self.new_question(cx, asker, to, text, request);
         let id = question.id;
         self.put_question(cx, question.clone());
+        self.tell_question(cx, &question, to);
         let message = self.post(cx, to, About::Question(id));
         self.put_question(cx, Question { message, ..question })
     }
@@ -195,7 +196,7 @@ impl Fleet {
             Asked::Question(id) => {
                 self.questions.get(id).cloned().ok_or_else(|| Refusal::unknown("question", &id.to_string(), open()))
             }
-            Asked::Turn(id) => match self.open_questions(&Subject::Turn(*id)).as_slice() {
+            Asked::Turn(id) => match self.open_questions(&Subject::Turn(self.newest(*id))).as_slice() {
                 [only] => Ok(only.clone()),
                 [] => Err(Refusal::unknown("open question in turn", &id.to_string(), open())),
                 several => Err(Refusal::new(

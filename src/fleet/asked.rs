@@ -8,14 +8,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::caller::Sender;
-use super::envelope::Finish;
 use super::ids::{QuestionId, RunId, StepPath, TurnId};
 use super::mail::{About, Asker, Question};
 use super::record::Event;
 use super::run::{RunAnswer, Step};
 use super::state::{Cx, Fleet};
 use super::time::Time;
-use super::turn::{Outcome, StepRef};
+use super::turn::StepRef;
 use super::waits::Subject;
 
 /// Questions of one turn at most; a worker that asks without end would fill the leader's context.
@@ -111,10 +110,11 @@ impl Fleet {
             self.notice_to(cx, owner, text);
         }
         self.put_question(cx, Question { to: owner, ..question.clone() });
+        self.tell_question(cx, question, owner);
         let message = self.post(cx, owner, About::Question(id));
         self.put_question(cx, Question { to: owner, message, ..question.clone() });
         self.tell_asked(cx, &Subject::Turn(*turn));
-        self.tell_asked(cx, &Subject::Run(run));
+        self.tell_run_asked(cx, run);
     }
 
     /// Tells a run that a question it still has needs no answer any more; what its function began for it is ended.
@@ -128,41 +128,14 @@ impl Fleet {
         self.put_step(cx, over);
         self.finish_step(cx, run, &path, Value::Null);
         let why = format!("{} needs no answer any more", question.id);
-        for step in self.steps_below(run, &asked.path) {
-            if step.seq.is_some() {
-                continue;
-            }
-            if let Some(turn) = step.turn {
-                self.end_turn(cx, turn, Finish::without_reply(Outcome::Cancelled, &why));
-            }
-            if let Some(question) = step.question {
-                self.withdraw_question(cx, question, &why);
-            }
-        }
-    }
-
-    /// Returns whether a step was reached for a question that is over: its function was given up, or will be.
-    pub(super) fn is_given_up(&self, run: RunId, path: &StepPath) -> bool {
-        let mark = format!(".{ASKED}#");
-        path.as_str().match_indices(&mark).any(|(at, _)| {
-            let number = at + mark.len();
-            let end = path.as_str()[number..].find('.').map(|end| number + end);
-            end.is_some_and(|end| self.steps.contains_key(&(run, over_path(&path.as_str()[..end].into()))))
-        })
+        self.give_up_below(cx, run, &format!("{}.", asked.path), &why);
     }
 
     fn asked_step(&self, run: RunId, turn: TurnId, id: QuestionId) -> Option<Arc<Step>> {
         self.runs.get(&run).filter(|run| run.outcome.is_none())?;
         let send = self.turns.get(&turn)?.step.clone()?;
-        let mut below = self.steps_below(run, &send.path).into_iter();
+        let mut below = self.steps_below(run, &format!("{}.", send.path)).into_iter();
         below.find(|step| step.verb == ASKED && step.question == Some(id))
-    }
-
-    fn steps_below(&self, run: RunId, path: &StepPath) -> Vec<Arc<Step>> {
-        let prefix = format!("{path}.");
-        let from = self.steps.range((run, StepPath::from(prefix.as_str()))..);
-        let below = from.take_while(|((of, path), _)| *of == run && path.as_str().starts_with(&prefix));
-        below.map(|(_, step)| step.clone()).collect()
     }
 }
 
@@ -173,20 +146,5 @@ fn is_with(question: &Question, run: RunId) -> bool {
 
 /// Returns a step that the fleet itself makes beside one that code reached.
 fn marker(beside: &Step, path: StepPath, verb: &str, now: Time) -> Step {
-    Step {
-        run: beside.run,
-        path,
-        verb: verb.to_string(),
-        hash: String::new(),
-        what: String::new(),
-        at: beside.at.clone(),
-        began: now,
-        turn: None,
-        retries: 0,
-        deadline: None,
-        until: None,
-        question: None,
-        asked: None,
-        seq: None,
-    }
+    Step::begun(beside.run, path, verb, beside.at.clone(), now)
 }

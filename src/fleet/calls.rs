@@ -15,6 +15,7 @@ use super::refusal::{Refusal, RefusalKind};
 use super::routing::check_files;
 use super::rules::{self, Verb};
 use super::run::{Run, RunEnd, RunOutcome};
+use super::shape::Shape;
 use super::state::{Cx, Fleet};
 use super::timers::Timer;
 use super::turn::{Outcome, Priority, Turn, TurnState};
@@ -32,7 +33,7 @@ impl Call {
             Call::Answer { .. } => Verb::Answer,
             Call::Spawn { .. } => Verb::Spawn,
             Call::Stop { .. } => Verb::Stop,
-            Call::StartRun(_) => Verb::Run,
+            Call::StartRun(_) | Call::ResumeRun(_) => Verb::Run,
             Call::Ask { .. } => Verb::Ask,
             Call::Reply { .. } => Verb::Reply,
             Call::TakeSeat(_) | Call::Resume { .. } => Verb::Whoami,
@@ -83,6 +84,7 @@ impl Fleet {
             }
             Call::Stop { worker, kill } => self.stop(cx, &worker, kill, sender),
             Call::StartRun(run) => self.start_run(cx, sender, run),
+            Call::ResumeRun(wanted) => self.resume_run(cx, sender, *wanted),
             Call::WaitTurn { turn, until } => {
                 self.wait_turn(cx, ticket, sender, turn, until);
                 return None;
@@ -107,7 +109,7 @@ impl Fleet {
     fn send(&mut self, cx: &mut Cx, sender: Sender, send: SendCall) -> Result<Answer, Refusal> {
         if let Some(made) = self.used_again(cx, sender, send.key.as_ref())? {
             return match made {
-                Made::Turn(id) => match self.turns.get(&id) {
+                Made::Turn(id) => match self.turns.get(&self.newest(id)) {
                     Some(turn) => Ok(Answer::Accepted(turn.clone())),
                     None => Err(Refusal::new(RefusalKind::Conflict, format!("turn {id} of this key was collected"))
                         .hint(format!("its receipt: fleetd trace {id}"))),
@@ -130,34 +132,22 @@ impl Fleet {
             .hint("try again when some of them are settled, or raise max_waiting in the charter"));
         }
         let id = TurnId(self.fresh());
-        cx.record(Record::Prompt(id, send.prompt.clone()));
+        let prompt = asking(&send.prompt, send.shape.as_deref());
+        let prompt_bytes = prompt.len() as u64;
+        cx.record(Record::Prompt(id, prompt));
         let turn = self.accept(
             cx,
             Turn {
-                id,
-                sender,
-                to,
                 because: send.because,
                 kind: send.kind,
                 files: send.files,
                 routed: send.routed,
                 priority: send.priority,
-                prompt_bytes: send.prompt.len() as u64,
-                prompt_of: id,
+                prompt_bytes,
+                shape: send.shape,
                 key: send.key.as_ref().map(|keyed| keyed.key.clone()),
-                accepted: cx.now,
                 deadline: send.deadline.map(|span| cx.now + span),
-                timeout: None,
-                retry_of: None,
-                step: None,
-                generation: self.generation(),
-                state: TurnState::Queued,
-                receipt: Vec::new(),
-                worker: None,
-                questions: Vec::new(),
-                outcome: None,
-                why: None,
-                message: None,
+                ..Turn::accepted(id, sender, to, cx.now, self.generation())
             },
         );
         self.use_key(cx, sender, send.key, Made::Turn(id));
@@ -172,12 +162,19 @@ impl Fleet {
         }
         cx.event(event_of(&turn, cx.now, format!("accepted from {} for {}", turn.sender, turn.to)));
         let urgent = turn.priority == Priority::Now;
+        self.know_as(&turn);
         let queue = self.queue_of(&turn.to);
+        let (of_run, role) = (turn.step.is_some(), queue.clone());
         self.queues.entry(queue).or_default().push(turn.id, turn.sender, turn.to.clone(), urgent);
+        // Parts of a run do not count, so none of them makes a queue full.
+        if !of_run {
+            self.tell_if_full(cx, &role);
+        }
         self.put_turn(cx, turn)
     }
 
     fn cancel_turn(&mut self, cx: &mut Cx, id: TurnId, by: Sender) -> Result<Answer, Refusal> {
+        let id = self.newest(id);
         let Some(turn) = self.turns.get(&id).cloned() else { return Err(unknown_turn(id)) };
         match turn.outcome {
             Some(Outcome::Cancelled) => {}
@@ -228,22 +225,10 @@ impl Fleet {
         let run = self.put_run(
             cx,
             Run {
-                id,
-                recipe: call.recipe,
-                owner,
                 key: call.key.as_ref().map(|keyed| keyed.key.clone()),
-                generation: team.generation.clone(),
-                started: cx.now,
                 deadline,
-                finished_steps: 0,
-                sent: 0,
-                settled: 0,
-                progress: None,
-                outcome: None,
-                why: None,
-                ended: None,
-                collected: false,
-                message: None,
+                budget: recipe.budget,
+                ..Run::begun(id, call.recipe, owner, team.generation.clone(), cx.now)
             },
         );
         let what = format!("recipe {} started by {owner}", run.recipe);
@@ -321,6 +306,11 @@ impl Fleet {
     pub(super) fn generation(&self) -> u64 {
         self.team.as_ref().map_or(0, |team| team.generation.number)
     }
+}
+
+/// Returns a prompt with what its worker is told of the shape of the answer.
+pub(super) fn asking(prompt: &Arc<str>, shape: Option<&Shape>) -> Arc<str> {
+    shape.map_or_else(|| prompt.clone(), |shape| format!("{prompt}{}", shape.told()).into())
 }
 
 fn inside_a_turn() -> Refusal {

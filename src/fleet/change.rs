@@ -23,7 +23,7 @@ impl Fleet {
         self.team = Some(team);
         let workers: Vec<Arc<Worker>> = self.workers.values().cloned().collect();
         for worker in workers {
-            if !self.is_surplus(&worker) {
+            if worker.is_command() || !self.is_surplus(&worker) {
                 continue;
             }
             match worker.state {
@@ -60,7 +60,7 @@ impl Fleet {
             Timer::Deadline(id) | Timer::Timeout(id) => {
                 self.turns.get(id).is_some_and(|turn| turn.state.is_in_flight())
             }
-            Timer::RunDeadline(_) => true,
+            Timer::RunDeadline(_) | Timer::RunGrace(_) => true,
             _ => false,
         });
         for (at, timer) in overdue.cloned().collect::<Vec<_>>() {

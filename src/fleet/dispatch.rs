@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::caps::Full;
 use super::events::FleetEvent;
 use super::ids::{ProfileName, RoleName, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Effect, WorkEffect};
@@ -29,6 +30,9 @@ impl Fleet {
         if let Some(team) = self.team.clone().filter(|_| self.paused.is_none()) {
             self.renew_due(cx, &team);
             self.hand_out(cx, &team);
+        }
+        if self.paused.is_none() {
+            self.start_commands(cx);
         }
         self.start_due(cx);
     }
@@ -63,7 +67,9 @@ impl Fleet {
 
     /// Returns the next turn of a role together with the worker that takes it, starting one if the role may grow.
     fn next_pair(&mut self, cx: &mut Cx, team: &Arc<Team>, role: &RoleName) -> Option<(TurnId, WorkerName)> {
-        let spec = team.roles.get(role).filter(|spec| !self.is_held(spec, cx.now))?;
+        if team.roles.get(role).is_none_or(|spec| self.is_held(spec, cx.now)) {
+            return None;
+        }
         let full = self.full_endpoints();
         let free = self.of_role(role).find(|worker| full.lets(team, worker)).map(|worker| worker.name.clone());
         let grows = free.is_none() && self.grows_at_once(team, role, &full);
@@ -74,11 +80,35 @@ impl Fleet {
         })?;
         match (&self.turns.get(&turn)?.to, free) {
             (Address::Worker(name), _) => Some((turn, name.clone())),
-            (Address::Role(_), Some(free)) => Some((turn, free)),
-            (Address::Role(_), None) => {
-                let worker = self.start_worker(cx, team, role, &spec.profiles[0], true).ok()?;
-                worker.is_free().then(|| (turn, worker.name.clone()))
-            }
+            (Address::Role(_), Some(free)) => Some((turn, self.untried(cx, team, turn, role, &full).unwrap_or(free))),
+            (Address::Role(_), None) => Some((turn, self.start_free(cx, team, role)?)),
+        }
+    }
+
+    fn start_free(&mut self, cx: &mut Cx, team: &Arc<Team>, role: &RoleName) -> Option<WorkerName> {
+        let profile = team.roles.get(role)?.profiles.first()?;
+        let worker = self.start_worker(cx, team, role, profile, true).ok()?;
+        worker.is_free().then(|| worker.name.clone())
+    }
+
+    /// Returns a worker that did not have the turns that this one tries again, if one is free or can be at once. It does
+    /// not wait for one: another try by the same worker is worth more than none.
+    fn untried(
+        &mut self,
+        cx: &mut Cx,
+        team: &Arc<Team>,
+        turn: TurnId,
+        role: &RoleName,
+        full: &Full,
+    ) -> Option<WorkerName> {
+        let tried = &self.turns.get(&turn).filter(|turn| !turn.tried.is_empty())?.tried;
+        let other = |worker: &&Arc<Worker>| full.lets(team, worker) && !tried.contains(&worker.name);
+        if let Some(other) = self.of_role(role).find(other) {
+            return Some(other.name.clone());
+        }
+        match self.grows_at_once(team, role, full) {
+            true => self.start_free(cx, team, role),
+            false => None,
         }
     }
 
@@ -166,6 +196,7 @@ impl Fleet {
                 process: None,
                 turns: 0,
                 session,
+                late: None,
                 life: Life::default(),
             },
         );
@@ -196,6 +227,9 @@ impl Fleet {
     /// Makes a worker free for its next turn, or lets it go if it should not stay.
     pub(super) fn free_worker(&mut self, cx: &mut Cx, name: &WorkerName) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
+        if worker.is_command() {
+            return self.worker_gone(cx, name, "its command has ended");
+        }
         let mut worker = (*worker).clone();
         let draining = worker.state == WorkerState::Draining;
         if worker.turn.take().is_some() {
@@ -204,6 +238,7 @@ impl Fleet {
         worker.process = if worker.profile.has_session() { worker.process } else { None };
         worker.state = WorkerState::Ready;
         worker.since = cx.now;
+        worker.late = None;
         if !draining && self.is_full(&worker) && !self.is_surplus(&worker) {
             worker.life.renewal = Some(Renewal::Due);
         }
@@ -265,8 +300,10 @@ impl Fleet {
         self.resting.insert(name.clone(), cx.now);
         cx.record(Record::WorkerGone(name.clone()));
         self.worker_event(cx, name, format!("gone: {why}"));
-        let event = || FleetEvent::WorkerGone { worker: name.clone(), role: worker.role.clone(), why: why.into() };
-        self.tell(cx, event, "worker_gone");
+        if !worker.is_command() {
+            let event = || FleetEvent::WorkerGone { worker: name.clone(), role: worker.role.clone(), why: why.into() };
+            self.tell(cx, event, "worker_gone");
+        }
         for ticket in self.end_waits(&Subject::Worker(name.clone())) {
             cx.answer(ticket, Err(Refusal::new(RefusalKind::PeerUnreachable, format!("worker {name} is gone: {why}"))));
         }

@@ -26,15 +26,16 @@ pub struct Envelope {
     pub ok: bool,
     /// How the turn ended.
     pub outcome: Outcome,
-    /// The outcome's word when it is not `replied`; in a run also `busy`, when the turn was never accepted.
+    /// The outcome's word when it is not `replied`; `schema` when the reply
+    /// does not fit the schema that was asked for; in a run `busy` when it timed out before any worker took it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Why it ended so, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The reply text; empty when there is none.
+    /// The reply text; empty when there is none. One that does not fit its schema is kept here as well.
     pub text: Arc<str>,
-    /// Checked JSON when a schema was asked for.
+    /// The reply as JSON that fits, when a schema was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// Tokens and cost, where the agent tells them.
@@ -62,6 +63,12 @@ pub struct Envelope {
     /// The turn that this one tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<TurnId>,
+    /// The turn that its sender knows, where this one asked for a reply again that did not fit its schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amends: Option<TurnId>,
+    /// Set on a reply that came after its turn had ended: how that had ended. The turn's own end stays what it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<String>,
 }
 
 /// Who answered a turn; all absent when no worker ever had it.
@@ -105,6 +112,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Returns what counts as used: all but what was read from a cache.
+    pub fn tokens(&self) -> u64 {
+        self.input + self.output + self.cache_write
+    }
+
     /// Returns what all of these took together; nothing if there are none.
     pub fn sum<'a>(all: impl Iterator<Item = &'a Usage>) -> Option<Usage> {
         all.copied().reduce(|a, b| Usage {
@@ -179,6 +191,10 @@ pub struct Finish {
     pub proof: Option<String>,
     /// What was done in the worker's worktree.
     pub work: Option<Work>,
+    /// The JSON of the reply, once it is checked; no launcher gives it.
+    pub data: Option<Value>,
+    /// Whether the reply does not fit the shape that was wanted; no launcher says so.
+    pub misfit: bool,
 }
 
 impl Finish {
@@ -195,6 +211,8 @@ impl Finish {
             model: None,
             proof: None,
             work: None,
+            data: None,
+            misfit: false,
         }
     }
 }

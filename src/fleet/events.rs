@@ -1,20 +1,19 @@
-//! Events for the charter's handlers, and the few actions that a handler may answer with.
+//! Events for the charter's handlers: what happened in the fleet, as far as a charter may react to it.
 //!
 //! Events are told after the commit and at most once: a handler is a reaction, not a record. What must survive is
-//! asked for by an action, which is an input like any other.
+//! asked for by an action, which is an input like any other (`acts`).
 
 use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
-use super::ids::{MessageId, RecipeName, RoleName, RunId, TurnId, WorkerName};
+use super::ids::{ProfileName, QuestionId, RecipeName, RoleName, RunId, TurnId, WorkerName};
 use super::input::Effect;
-use super::mail::{About, Message};
-use super::record::{Event, Record};
+use super::mail::{Asker, Question};
 use super::run::RunOutcome;
 use super::state::{Cx, Fleet};
-use super::time::{Span, Time};
-use super::timers::Timer;
-use super::turn::{Outcome, Turn, TurnState};
+use super::time::Time;
+use super::turn::{Outcome, Turn};
+use super::worker::{Worker, WorkerState};
 
 /// Something that a charter may react to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +47,24 @@ pub enum FleetEvent {
         /// Why, unless it is done.
         why: Option<String>,
     },
+    /// A worker can take its first turn.
+    WorkerReady {
+        /// The worker.
+        worker: WorkerName,
+        /// Its role.
+        role: RoleName,
+        /// Its profile.
+        profile: ProfileName,
+    },
+    /// Nothing can be typed to a worker: a dialog is open, or it cannot be reached.
+    WorkerBlocked {
+        /// The worker.
+        worker: WorkerName,
+        /// Its role.
+        role: RoleName,
+        /// What is in the way.
+        why: String,
+    },
     /// A worker is gone.
     WorkerGone {
         /// The worker.
@@ -57,52 +74,82 @@ pub enum FleetEvent {
         /// How that came.
         why: String,
     },
+    /// A question waits for somebody outside of the fleet.
+    QuestionAsked {
+        /// The question.
+        question: QuestionId,
+        /// For whom: `leader` or `operator`.
+        to: Sender,
+        /// The turn in which a worker asks.
+        turn: Option<TurnId>,
+        /// The run that asks.
+        run: Option<RunId>,
+        /// Who asks, if it is a worker.
+        worker: Option<WorkerName>,
+        /// The question's text.
+        text: String,
+    },
+    /// As many messages wait for a role as may.
+    RoleFull {
+        /// The role.
+        role: RoleName,
+        /// How many wait.
+        waiting: u32,
+    },
+    /// Nothing is handed out for a role for some time.
+    RoleParked {
+        /// The role.
+        role: RoleName,
+        /// Until when.
+        until: Time,
+    },
+    /// The leader's seat was taken or is free.
+    SeatChanged {
+        /// Whether somebody sits in it.
+        taken: bool,
+        /// How that came.
+        why: String,
+    },
+    /// Nothing is handed to any worker any more, or again.
+    PauseChanged {
+        /// Whether it is a pause.
+        paused: bool,
+        /// Who wanted it.
+        by: Sender,
+    },
 }
 
 impl FleetEvent {
     /// The words under which `fleet.on` knows the events.
-    pub const WORDS: [&'static str; 3] = ["turn_settled", "run_ended", "worker_gone"];
+    pub const WORDS: [&'static str; 10] = [
+        "turn_settled",
+        "run_ended",
+        "worker_ready",
+        "worker_blocked",
+        "worker_gone",
+        "question_asked",
+        "role_full",
+        "role_parked",
+        "seat_changed",
+        "pause_changed",
+    ];
 
     /// Returns the word under which `fleet.on` knows this event.
     pub fn word(&self) -> &'static str {
         match self {
             FleetEvent::TurnSettled { .. } => "turn_settled",
             FleetEvent::RunEnded { .. } => "run_ended",
+            FleetEvent::WorkerReady { .. } => "worker_ready",
+            FleetEvent::WorkerBlocked { .. } => "worker_blocked",
             FleetEvent::WorkerGone { .. } => "worker_gone",
+            FleetEvent::QuestionAsked { .. } => "question_asked",
+            FleetEvent::RoleFull { .. } => "role_full",
+            FleetEvent::RoleParked { .. } => "role_parked",
+            FleetEvent::SeatChanged { .. } => "seat_changed",
+            FleetEvent::PauseChanged { .. } => "pause_changed",
         }
     }
 }
-
-/// What a handler may answer: exactly one of a fixed list, such as `{ action = "stop_worker", worker = "w-1" }`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Action {
-    /// Lay a notice into the leader's mailbox, and into the operator's.
-    TellLeader {
-        /// The notice.
-        text: String,
-    },
-    /// Stop a worker after its present turn.
-    StopWorker {
-        /// The worker.
-        worker: WorkerName,
-    },
-    /// Hand out nothing for a role for some time.
-    ParkRole {
-        /// The role.
-        role: RoleName,
-        /// For how long.
-        r#for: Span,
-    },
-    /// Send a settled turn again as a new one; only what timed out or was lost, and only once.
-    RetryTurn {
-        /// The turn.
-        turn: TurnId,
-    },
-}
-
-/// Actions of one minute at most; a handler that answers its own effects would go round for ever.
-const MOST_ACTIONS: usize = 60;
 
 impl Fleet {
     pub(super) fn tell(&self, cx: &mut Cx, event: impl FnOnce() -> FleetEvent, word: &'static str) {
@@ -124,88 +171,47 @@ impl Fleet {
         self.tell(cx, event, "turn_settled");
     }
 
-    /// Does what a handler asked for, if it still makes sense.
-    pub(super) fn act(&mut self, cx: &mut Cx, action: Action) {
-        self.acted.retain(|at| cx.now.since(*at) < Span::minutes(1));
-        if self.acted.len() >= MOST_ACTIONS {
-            return;
-        }
-        self.acted.push_back(cx.now);
-        if self.acted.len() == MOST_ACTIONS {
-            let notice = format!("the charter's handlers acted {MOST_ACTIONS} times in a minute; the rest is ignored");
-            self.notice(cx, notice);
-            return;
-        }
-        match action {
-            Action::TellLeader { text } => self.notice(cx, text),
-            Action::StopWorker { worker } => self.stop_worker(cx, &worker, false, "stopped by the charter"),
-            Action::ParkRole { role, r#for } => self.park(cx, role, cx.now + r#for),
-            Action::RetryTurn { turn } => self.retry_turn(cx, turn),
+    /// Tells what a change of a worker's row means for others: it came up, or something is in its way.
+    pub(super) fn tell_worker(&self, cx: &mut Cx, before: Option<&Worker>, now: &Worker) {
+        let (worker, role) = (now.name.clone(), now.role.clone());
+        let was = before.map(|before| &before.state);
+        match &now.state {
+            WorkerState::Ready if was.is_none_or(|was| *was == WorkerState::Starting) => {
+                let profile = now.profile.name.clone();
+                self.tell(cx, || FleetEvent::WorkerReady { worker, role, profile }, "worker_ready");
+            }
+            WorkerState::Blocked(why) | WorkerState::Unreachable(why) if was != Some(&now.state) => {
+                let why = why.clone();
+                self.tell(cx, || FleetEvent::WorkerBlocked { worker, role, why }, "worker_blocked");
+            }
+            _ => {}
         }
     }
 
-    pub(super) fn notice(&mut self, cx: &mut Cx, text: String) {
-        for to in [Sender::Leader, Sender::Operator] {
-            self.notice_to(cx, to, text.clone());
-        }
+    /// Tells of a question that waits for the leader or the operator.
+    pub(super) fn tell_question(&self, cx: &mut Cx, question: &Question, to: Sender) {
+        let (turn, run) = match &question.asker {
+            Asker::Turn(turn) => (Some(*turn), None),
+            Asker::Step { run, .. } => (None, Some(*run)),
+        };
+        let worker = turn.and_then(|turn| self.turns.get(&turn)).and_then(|turn| turn.worker.clone());
+        let event = || FleetEvent::QuestionAsked {
+            question: question.id,
+            to,
+            turn,
+            run,
+            worker,
+            text: question.text.to_string(),
+        };
+        self.tell(cx, event, "question_asked");
     }
 
-    pub(super) fn notice_to(&mut self, cx: &mut Cx, to: Sender, text: String) {
-        // Nobody depends on a notice, so it goes by itself when it is old.
-        let (id, expires) = (MessageId(self.fresh()), cx.now + self.limits.key_ttl);
-        let about = About::Notice(text);
-        self.put_message(cx, Message { id, to, at: cx.now, about, shown: false, expires: Some(expires) });
-        self.at(expires, Timer::Shown(to, id));
-        self.tell_mail(cx, to);
-    }
-
-    fn park(&mut self, cx: &mut Cx, role: RoleName, until: Time) {
-        self.parked.insert(role.clone(), until);
-        self.at(until, Timer::Unpark(role.clone()));
-        let what = format!("role {role} parked by the charter");
-        cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
-        cx.record(Record::Parked(role, Some(until)));
-    }
-
-    pub(super) fn unpark(&mut self, cx: &mut Cx, role: RoleName) {
-        if self.parked.get(&role).is_some_and(|until| *until <= cx.now) {
-            self.parked.remove(&role);
-            cx.record(Record::Parked(role, None));
-        }
-    }
-
-    fn retry_turn(&mut self, cx: &mut Cx, id: TurnId) {
-        let Some(turn) = self.turns.get(&id).cloned() else { return };
-        let again = self.turns.values().any(|other| other.retry_of == Some(id));
-        let sensible = turn.outcome.is_some_and(Outcome::may_retry) && turn.retry_of.is_none() && !again;
-        if !sensible || self.role_of(&turn.to).is_err() {
-            return;
-        }
-        let span = turn.deadline.map(|deadline| deadline.since(turn.accepted));
-        let id = TurnId(self.fresh());
-        self.accept(cx, turn.again(id, cx.now, span, self.generation()));
-    }
-}
-
-impl Turn {
-    /// Returns a new turn that tries this one again, with the same prompt.
-    pub(super) fn again(&self, id: TurnId, now: Time, deadline: Option<Span>, generation: u64) -> Turn {
-        Turn {
-            id,
-            accepted: now,
-            deadline: deadline.map(|span| now + span),
-            timeout: None,
-            retry_of: Some(self.id),
-            key: None,
-            generation,
-            state: TurnState::Queued,
-            receipt: Vec::new(),
-            worker: None,
-            questions: Vec::new(),
-            outcome: None,
-            why: None,
-            message: None,
-            ..self.clone()
+    /// Tells that a queue has become full with the message that was just accepted.
+    pub(super) fn tell_if_full(&self, cx: &mut Cx, role: &RoleName) {
+        let most = self.team.as_ref().and_then(|team| team.roles.get(role)).map_or(0, |role| role.max_waiting);
+        let waiting = self.queues.get(role).map_or(0, |queue| queue.len_without_runs());
+        if waiting == most as usize {
+            self.tell(cx, || FleetEvent::RoleFull { role: role.clone(), waiting: most }, "role_full");
         }
     }
 }

@@ -44,6 +44,11 @@ impl Grant {
 pub struct Grants(BTreeSet<Grant>);
 
 impl Grants {
+    /// Returns no grant at all.
+    pub fn none() -> Grants {
+        Grants(BTreeSet::new())
+    }
+
     /// Returns whether it is everything.
     pub fn is_everything(&self) -> bool {
         self.0.len() == Grant::ALL.len()

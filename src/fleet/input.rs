@@ -5,16 +5,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::acts::Action;
 pub use super::answer::Answer;
 use super::caller::Caller;
 use super::envelope::Finish;
-use super::events::{Action, FleetEvent};
+use super::events::FleetEvent;
 use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, RunId, Ticket, TurnId, WorkerName};
 use super::record::Record;
 use super::refusal::Refusal;
+use super::resume::Resumed;
 use super::routing::Decision;
 use super::run::{RunEffect, RunInput};
 use super::seat::Sitter;
+use super::shape::Shape;
 use super::team::{Address, Team};
 use super::time::{Span, Time};
 use super::turn::{Priority, Turn};
@@ -112,6 +115,8 @@ pub enum Call {
     },
     /// Start a recipe.
     StartRun(RunCall),
+    /// Let a run go on that failed.
+    ResumeRun(Box<Resumed>),
     /// A worker asks inside its own turn and waits for the answer.
     Ask {
         /// The turn; the one it has if absent.
@@ -187,6 +192,8 @@ pub struct SendCall {
     pub priority: Priority,
     /// From acceptance to settlement.
     pub deadline: Option<Span>,
+    /// What the answer must be, if anything.
+    pub shape: Option<Arc<Shape>>,
     /// Idempotency key with what it came with.
     pub key: Option<Keyed>,
 }

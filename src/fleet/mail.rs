@@ -39,6 +39,8 @@ pub enum About {
     Question(QuestionId),
     /// A run ended.
     Run(RunId),
+    /// A reply came after its turn had ended.
+    Late(TurnId),
     /// Something the fleet or a charter wants known.
     Notice(String),
 }

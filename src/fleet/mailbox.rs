@@ -83,7 +83,7 @@ impl Fleet {
                     let mut turn = (*turn).clone();
                     turn.enter(TurnState::Collected, cx.now, Some(format!("by {sender}")));
                     let turn = self.put_turn(cx, turn);
-                    self.turns.remove(&turn.id);
+                    self.forget_turn(&turn);
                 }
             }
             About::Run(run) => {
@@ -93,6 +93,7 @@ impl Fleet {
                     cx.record(Record::Run(Arc::new(run)));
                 }
             }
+            About::Late(turn) => cx.record(Record::Late(*turn, None)),
             // An acknowledged question stays open: it is shown with its turn or run until somebody answers it.
             About::Question(_) | About::Notice(_) => {}
         }

@@ -31,6 +31,9 @@ impl Fleet {
         let waiting = self.queues.get(&role).into_iter().flat_map(|queue| queue.iter());
         let orphans: Vec<TurnId> = waiting.filter(|(_, _, to)| **to == gone).map(|(id, _, _)| id).collect();
         for id in orphans {
+            if self.goes_elsewhere(cx, id) {
+                continue;
+            }
             let Some(turn) = self.turns.get(&id).cloned() else { continue };
             let Some(to) = self.any_of_role(turn.routed.as_deref()) else {
                 let why = format!("worker {name} is gone: {why}");

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
+use super::events::FleetEvent;
 use super::input::{Answer, Effect, WorkEffect};
 use super::record::{Event, Record};
 use super::state::{Cx, Fleet};
@@ -27,22 +28,24 @@ impl Fleet {
 
     pub(super) fn pause(&mut self, cx: &mut Cx, by: Sender) -> Answer {
         if self.paused.is_none() {
-            self.set_pause(cx, Some(Pause { since: cx.now, by }), format!("paused by {by}"));
+            self.set_pause(cx, Some(Pause { since: cx.now, by }), by, format!("paused by {by}"));
         }
         Answer::Paused(self.paused.clone())
     }
 
     pub(super) fn unpause(&mut self, cx: &mut Cx, by: Sender) -> Answer {
         if self.paused.is_some() {
-            self.set_pause(cx, None, format!("resumed by {by}"));
+            self.set_pause(cx, None, by, format!("resumed by {by}"));
         }
         Answer::Paused(None)
     }
 
-    fn set_pause(&mut self, cx: &mut Cx, pause: Option<Pause>, what: String) {
+    fn set_pause(&mut self, cx: &mut Cx, pause: Option<Pause>, by: Sender, what: String) {
         cx.effect(Effect::Work(WorkEffect::Pause(pause.is_some())));
         cx.record(Record::Paused(pause.clone()));
         cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
+        let paused = pause.is_some();
+        self.tell(cx, || FleetEvent::PauseChanged { paused, by }, "pause_changed");
         self.paused = pause;
     }
 }

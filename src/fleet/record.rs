@@ -54,6 +54,8 @@ pub enum Record {
     RunValue(RunId, Arc<Value>),
     /// A step as it is now.
     Step(Arc<Step>),
+    /// A step that is as if it had never begun, of a run that goes on without it.
+    StepGone(RunId, StepPath),
     /// What a finished step answered; once.
     StepValue(RunId, StepPath, Arc<Value>),
     /// An idempotency key in use.
@@ -74,6 +76,8 @@ pub enum Record {
     Seat(Option<Arc<Seat>>),
     /// What a worker gave as its reply to the turn that it has; absent once the turn has ended.
     Draft(TurnId, Option<Arc<str>>),
+    /// A reply that came after the end of its turn; absent once it was collected.
+    Late(TurnId, Option<Arc<Envelope>>),
 }
 
 /// One use of an idempotency key.

@@ -105,10 +105,17 @@ pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Opti
     valid
         .into_iter()
         .filter(|candidate| candidate.len() <= LONGEST && near(candidate.len(), name.len()))
-        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= (candidate.len().max(name.len()) / 3).max(1))
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), !is_within(name, candidate), candidate))
+        .filter(|(distance, _, candidate)| *distance <= (candidate.len().max(name.len()) / 3).max(1))
         .min()
-        .map(|(_, candidate)| candidate)
+        .map(|(_, _, candidate)| candidate)
+}
+
+/// Returns whether only letters are missing in one of two words: of two that are as near, that one is meant more often.
+fn is_within(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    let mut letters = long.chars();
+    short.chars().all(|wanted| letters.any(|letter| letter == wanted))
 }
 
 /// Returns names joined for reading, cut after twenty.

@@ -75,32 +75,12 @@ impl Fleet {
         let why = format!("its session is full: {} turns, {} tokens", worker.life.turns, worker.life.tokens);
         self.worker_event(cx, &worker.name, format!("asked for a hand-over note; {why}"));
         self.set_renewal(cx, &worker.name, Some(Renewal::Asked(id)));
+        // Its deadline begins when the worker has taken it: a draft or a pause in its way costs no note.
         let turn = Turn {
-            id,
-            sender: Sender::Fleetd,
-            to: Address::Worker(worker.name.clone()),
             because: Some(why),
-            kind: None,
-            files: Vec::new(),
-            routed: None,
             priority: Priority::Now,
             prompt_bytes: PROMPT.len() as u64,
-            prompt_of: id,
-            key: None,
-            accepted: cx.now,
-            // It begins when the worker has taken it: a draft or a pause in its way costs no note.
-            deadline: None,
-            timeout: None,
-            retry_of: None,
-            step: None,
-            generation: self.generation(),
-            state: TurnState::Queued,
-            receipt: Vec::new(),
-            worker: None,
-            questions: Vec::new(),
-            outcome: None,
-            why: None,
-            message: None,
+            ..Turn::accepted(id, Sender::Fleetd, Address::Worker(worker.name.clone()), cx.now, self.generation())
         };
         self.accept(cx, turn).id
     }

@@ -34,6 +34,7 @@ impl Fleet {
                     }
                 }
             }
+            fleet.know_as(&turn);
             fleet.turns.insert(turn.id, Arc::new(turn));
         }
         for step in saved.steps {
@@ -45,6 +46,9 @@ impl Fleet {
         for run in saved.runs {
             if let (Some(at), None) = (run.deadline, run.outcome) {
                 fleet.at(at, Timer::RunDeadline(run.id));
+            }
+            if let (Some(closing), None) = (&run.closing, run.outcome) {
+                fleet.at(closing.until, Timer::RunGrace(run.id));
             }
             fleet.runs.insert(run.id, Arc::new(run));
         }

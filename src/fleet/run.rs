@@ -8,12 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bounds::{Closing, RunBudget};
 use super::caller::Sender;
+use super::commands::Command;
+use super::envelope::Usage;
 use super::ids::{Key, MessageId, QuestionId, RecipeName, RunId, StepPath, TurnId};
 use super::routing::Decision;
+use super::shape::Shape;
 use super::team::{Address, Generation};
 use super::time::{Span, Time};
-use super::turn::Priority;
+use super::turn::{Priority, StepRef};
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +33,8 @@ pub enum RunOutcome {
     Cancelled,
     /// Its deadline passed.
     TimedOut,
+    /// Its budget was used up.
+    Budget,
 }
 
 impl RunOutcome {
@@ -40,6 +46,7 @@ impl RunOutcome {
             RunOutcome::Failed => "failed",
             RunOutcome::Cancelled => "cancelled",
             RunOutcome::TimedOut => "timed_out",
+            RunOutcome::Budget => "budget",
         }
     }
 }
@@ -63,12 +70,27 @@ pub struct Run {
     /// When it must have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
+    /// What it may use at most, with the runs below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<RunBudget>,
+    /// The step of the run that began it, unless a caller did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<StepRef>,
+    /// How many runs stand above it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
     /// How many of its steps are finished.
     pub finished_steps: u64,
-    /// How many turns it sent.
+    /// How many turns it and the runs below it sent.
     pub sent: u64,
     /// How many of them ended.
     pub settled: u64,
+    /// What these turns used, as far as agents tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Set once it reached a bound: it begins nothing more and comes to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closing: Option<Closing>,
     /// What the recipe last said about its progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
@@ -89,11 +111,48 @@ pub struct Run {
     pub message: Option<MessageId>,
 }
 
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+impl Run {
+    /// Returns a run that begins now.
+    pub fn begun(id: RunId, recipe: RecipeName, owner: Sender, generation: Generation, started: Time) -> Run {
+        Run {
+            id,
+            recipe,
+            owner,
+            key: None,
+            generation,
+            started,
+            deadline: None,
+            budget: None,
+            parent: None,
+            depth: 0,
+            finished_steps: 0,
+            sent: 0,
+            settled: 0,
+            usage: None,
+            closing: None,
+            progress: None,
+            outcome: None,
+            why: None,
+            ended: None,
+            collected: false,
+            message: None,
+        }
+    }
+}
+
 /// What a step of a recipe wants from the fleet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StepRequest {
     /// `run:send`.
     Send(StepSend),
+    /// `run:recipe`.
+    Recipe(StepRecipe),
+    /// `run:command`.
+    Command(StepCommand),
     /// `run:sleep`.
     Sleep(Span),
     /// `run:now`.
@@ -113,6 +172,9 @@ pub enum StepRequest {
     Progress(String),
     /// What the function beside a send (`on_ask`) came to; the fleet takes it at once, and whatever the limit of steps.
     Answer(RunAnswer),
+    /// Nobody waits any more for what was begun below this step's path, and why: the rest of a race that was won, of a
+    /// vote that is decided, of parts of which one failed. Taken at once, and whatever the limit of steps.
+    GiveUp(String),
 }
 
 /// What a run says to a question that a worker asked in the turn of one of its sends.
@@ -147,8 +209,32 @@ pub struct StepSend {
     pub retries: u32,
     /// Whether it goes first.
     pub priority: Priority,
+    /// What the answer must be, if anything.
+    pub shape: Option<Arc<Shape>>,
     /// Whether what is asked in its turns is brought to the run first.
     pub on_ask: bool,
+}
+
+/// What `run:recipe` was given, checked by the charter that the parent began with, which is the child's as well.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepRecipe {
+    /// The recipe.
+    pub recipe: RecipeName,
+    /// Its job.
+    pub job: Arc<Value>,
+    /// How long it may take; its parent's deadline still holds.
+    pub deadline: Option<Span>,
+    /// What it may use at most; its parent's budget still holds.
+    pub budget: Option<RunBudget>,
+}
+
+/// What `run:command` was given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepCommand {
+    /// What is started.
+    pub command: Command,
+    /// What it reads.
+    pub stdin: Arc<str>,
 }
 
 /// A step as stored; its value lies beside it in the store.
@@ -158,8 +244,8 @@ pub struct Step {
     pub run: RunId,
     /// Its path in the run.
     pub path: StepPath,
-    /// The verb: `send`, `sleep`, `now`, `random`, `note`, `ask_leader`, `progress`; `asked` and `over`, which the fleet
-    /// makes itself; `answer`.
+    /// The verb: `send`, `recipe`, `command`, `sleep`, `now`, `random`, `note`, `ask_leader`, `progress`; `asked` and `over`, which the fleet
+    /// makes itself; `answer`; `race`, `vote` and `each` where the rest of the parts was given up.
     pub verb: String,
     /// Hex hash of what it asked for, by which a run that leaves its recorded path is noticed.
     pub hash: String,
@@ -172,6 +258,9 @@ pub struct Step {
     /// Its latest turn, for a send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
+    /// Its run, for `recipe`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<RunId>,
     /// How often its turn may still be tried again.
     #[serde(default)]
     pub retries: u32,
@@ -190,6 +279,29 @@ pub struct Step {
     /// Its number among the run's finished steps, once it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
+}
+
+impl Step {
+    /// Returns a step that begins now and has nothing yet.
+    pub fn begun(run: RunId, path: StepPath, verb: &str, at: String, began: Time) -> Step {
+        Step {
+            run,
+            path,
+            verb: verb.to_string(),
+            hash: String::new(),
+            what: String::new(),
+            at,
+            began,
+            turn: None,
+            child: None,
+            retries: 0,
+            deadline: None,
+            until: None,
+            question: None,
+            asked: None,
+            seq: None,
+        }
+    }
 }
 
 /// A step with what it answered, as a replay reads it; ordered by `seq`.

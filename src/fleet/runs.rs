@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::bounds::ended;
 use super::caller::Sender;
 use super::envelope::{Envelope, Finish};
 use super::events::FleetEvent;
@@ -17,7 +18,7 @@ use super::routing::check_files;
 use super::run::{FinishedStep, Run, RunEffect, RunEnd, RunInput, Step, StepRequest, StepSend};
 use super::state::{Cx, Fleet};
 use super::timers::Timer;
-use super::turn::{Outcome, StepRef, Turn, TurnState};
+use super::turn::{Outcome, StepRef, Turn};
 
 /// Notes of a charter at most; each is bounded by the size of a step's value.
 const MOST_NOTES: usize = 1_000;
@@ -25,7 +26,10 @@ const MOST_NOTES: usize = 1_000;
 impl Fleet {
     pub(super) fn run_input(&mut self, cx: &mut Cx, input: RunInput) {
         match input {
-            RunInput::Ended { run, end } => self.end_run(cx, run, end, false),
+            RunInput::Ended { run, end } => {
+                let end = ended(self.runs.get(&run).and_then(|run| run.closing.as_ref()), end);
+                self.end_run(cx, run, end, false);
+            }
             RunInput::Step { run, path, verb, hash, what, at, request } => {
                 if self.runs.get(&run).is_none_or(|run| run.outcome.is_some()) {
                     return cx.effect(Effect::Run(RunEffect::Drop(run)));
@@ -41,22 +45,7 @@ impl Fleet {
                 if self.is_given_up(run, &path) {
                     return;
                 }
-                let step = Step {
-                    run,
-                    path: path.clone(),
-                    verb: verb.to_string(),
-                    hash,
-                    what,
-                    at,
-                    began: cx.now,
-                    turn: None,
-                    retries: 0,
-                    deadline: None,
-                    until: None,
-                    question: None,
-                    asked: None,
-                    seq: None,
-                };
+                let step = Step { hash, what, ..Step::begun(run, path.clone(), verb, at, cx.now) };
                 if let Err(refusal) = self.begin_step(cx, step, *request) {
                     cx.effect(Effect::Run(RunEffect::Refuse { run, path, refusal }));
                 }
@@ -68,13 +57,21 @@ impl Fleet {
         let (run, path) = (step.run, step.path.clone());
         let row = self.runs.get(&run);
         let begun = row.map_or(0, |run| run.finished_steps + (run.sent - run.settled));
-        // An answer is owed to a worker, and there are no more of them than questions.
-        if begun >= self.limits.max_steps as u64 && !matches!(request, StepRequest::Answer(_)) {
+        // An answer is owed to a worker, and what is given up costs on; there are no more of them than questions and steps.
+        if begun >= self.limits.max_steps as u64 && !matches!(request, StepRequest::Answer(_) | StepRequest::GiveUp(_))
+        {
             let message = format!("the run has {} steps, which is the most", self.limits.max_steps);
             return Err(Refusal::new(RefusalKind::QueueFull, message));
         }
         match request {
             StepRequest::Send(send) => return self.begin_send(cx, step, send),
+            StepRequest::Command(wanted) => return self.begin_command(cx, step, wanted),
+            StepRequest::Recipe(wanted) => return self.begin_child(cx, step, wanted),
+            // Where time is over nobody sleeps and nobody asks.
+            StepRequest::Sleep(_) | StepRequest::Ask(_) if self.is_over(run) => {
+                self.put_step(cx, step);
+                self.finish_step(cx, run, &path, Value::Null);
+            }
             StepRequest::Sleep(span) => {
                 let until = cx.now + span;
                 step.until = Some(until);
@@ -111,7 +108,7 @@ impl Fleet {
                 self.check_text("question", &text)?;
                 step.question = self.ask_of_step(cx, run, &path, text);
                 self.put_step(cx, step);
-                self.tell_asked(cx, &super::waits::Subject::Run(run));
+                self.tell_run_asked(cx, run);
             }
             StepRequest::Progress(line) => {
                 self.put_step(cx, step);
@@ -127,6 +124,11 @@ impl Fleet {
                 let said = self.answer_of_run(cx, run, &at, answer);
                 self.finish_step(cx, run, &path, said);
             }
+            StepRequest::GiveUp(why) => {
+                self.put_step(cx, step);
+                self.finish_step(cx, run, &path, Value::Null);
+                self.give_up_below(cx, run, &format!("{path}["), &why);
+            }
         }
         Ok(())
     }
@@ -139,42 +141,36 @@ impl Fleet {
         };
         let to = self.still_there(to, send.routed.as_deref());
         self.role_of(&to)?;
+        if let Some(value) = self.closed(cx, step.run) {
+            let (run, path) = (step.run, step.path.clone());
+            self.put_step(cx, step);
+            self.finish_step(cx, run, &path, value);
+            return Ok(());
+        }
         let id = TurnId(self.fresh());
-        cx.record(Record::Prompt(id, send.prompt.clone()));
+        let prompt = super::calls::asking(&send.prompt, send.shape.as_deref());
+        let prompt_bytes = prompt.len() as u64;
+        cx.record(Record::Prompt(id, prompt));
         step.turn = Some(id);
         step.retries = send.retries;
         step.deadline = send.deadline;
-        step.asked = send.on_ask.then_some(0);
+        step.asked = send.on_ask.then(|| self.asked_before(step.run, &step.path));
         let at = StepRef { run: step.run, path: step.path.clone() };
         self.put_step(cx, step);
         let turn = Turn {
-            id,
-            sender: Sender::Run(at.run),
-            to,
             because: send.because,
             kind: send.kind,
             files: send.files,
             routed: send.routed,
             priority: send.priority,
-            prompt_bytes: send.prompt.len() as u64,
-            prompt_of: id,
-            key: None,
-            accepted: cx.now,
+            prompt_bytes,
+            shape: send.shape,
             deadline: send.deadline.map(|span| cx.now + span),
-            timeout: None,
-            retry_of: None,
-            generation: self.generation(),
-            state: TurnState::Queued,
-            receipt: Vec::new(),
-            worker: None,
-            questions: Vec::new(),
-            outcome: None,
-            why: None,
-            message: None,
             step: Some(at.clone()),
+            ..Turn::accepted(id, Sender::Run(at.run), to, cx.now, self.generation())
         };
         self.accept(cx, turn);
-        self.count_turn(cx, at.run, 1, 0);
+        self.count_turn(cx, at.run, 1, 0, None);
         Ok(())
     }
 
@@ -186,25 +182,27 @@ impl Fleet {
         if !alive || !outcome.may_retry() || step.retries == 0 || self.role_of(&turn.to).is_err() {
             return false;
         }
+        if self.closed(cx, at.run).is_some() {
+            return false;
+        }
         let id = TurnId(self.fresh());
         self.put_step(cx, Step { turn: Some(id), retries: step.retries - 1, ..(*step).clone() });
         let again = turn.again(id, cx.now, step.deadline, self.generation());
         self.accept(cx, again);
-        self.count_turn(cx, at.run, 1, 1);
+        self.count_turn(cx, at.run, 1, 0, None);
         true
     }
 
     /// Answers the step whose turn has ended for good.
     pub(super) fn answer_send(&mut self, cx: &mut Cx, at: &StepRef, envelope: &Envelope) {
-        self.count_turn(cx, at.run, 0, 1);
         let value = serde_json::to_value(envelope).expect("an envelope is plain data");
         self.finish_step(cx, at.run, &at.path, value);
     }
 
-    fn count_turn(&mut self, cx: &mut Cx, run: RunId, sent: u64, settled: u64) {
-        if let Some(row) = self.runs.get(&run).cloned() {
-            self.put_run(cx, Run { sent: row.sent + sent, settled: row.settled + settled, ..(*row).clone() });
-        }
+    /// Returns whether the deadline of a run has passed.
+    fn is_over(&self, run: RunId) -> bool {
+        let closing = self.runs.get(&run).and_then(|run| run.closing.as_ref());
+        closing.is_some_and(|closing| closing.outcome == super::run::RunOutcome::TimedOut)
     }
 
     pub(super) fn wake_step(&mut self, cx: &mut Cx, run: RunId, path: &StepPath) {
@@ -235,6 +233,9 @@ impl Fleet {
         if let Some(at) = run.deadline {
             self.timers.remove(&(at, Timer::RunDeadline(id)));
         }
+        if let Some(closing) = &run.closing {
+            self.timers.remove(&(closing.until, Timer::RunGrace(id)));
+        }
         run.outcome = Some(end.outcome);
         run.why = end.why;
         run.ended = Some(cx.now);
@@ -245,6 +246,7 @@ impl Fleet {
         for turn in open {
             self.end_turn(cx, turn, Finish::without_reply(Outcome::Cancelled, "its run has ended"));
         }
+        self.end_children(cx, id, "the run above it has ended");
         let asked = self.questions.values().filter(|q| matches!(&q.asker, Asker::Step { run, .. } if *run == id));
         let asked: Vec<_> = asked.map(|question| question.id).collect();
         for question in asked {
@@ -263,15 +265,18 @@ impl Fleet {
 
     fn close_run(&mut self, cx: &mut Cx, id: RunId, value: Arc<Value>) {
         let Some(run) = self.runs.get(&id).cloned() else { return };
-        let message = super::ids::MessageId(self.fresh());
-        let run = self.put_run(cx, Run { message: Some(message), ..(*run).clone() });
-        cx.record(Record::RunValue(id, value));
+        cx.record(Record::RunValue(id, value.clone()));
         let what = match (&run.outcome, &run.why) {
             (Some(outcome), Some(why)) => format!("run ended as {}: {why}", outcome.word()),
             (Some(outcome), None) => format!("run ended as {}", outcome.word()),
             (None, _) => "run ended".to_string(),
         };
         cx.event(Event { at: cx.now, turn: None, run: Some(id), worker: None, what });
+        if let Some(parent) = run.parent.clone() {
+            return self.close_child(cx, &run, &parent, &value);
+        }
+        let message = super::ids::MessageId(self.fresh());
+        let run = self.put_run(cx, Run { message: Some(message), ..(*run).clone() });
         let about = About::Run(id);
         self.put_message(
             cx,
@@ -294,9 +299,9 @@ fn divergence(known: &Step, verb: &str, what: &str, at: &str) -> Refusal {
     Refusal::new(
         RefusalKind::Divergence,
         format!(
-            "step {} is recorded as {} ({}) from {}, but the code now asks for {verb} ({what}) at {at}",
+            "the journal says that {} is run:{} ({}) from {}, but the code came to run:{verb} ({what}) at {at}",
             known.path, known.verb, known.what, known.at
         ),
     )
-    .hint("a run goes on only with the code it began with; start it anew")
+    .hint("mend the charter, or go on with the one it began with: fleetd run resume --as-begun")
 }

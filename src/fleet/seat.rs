@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
+use super::events::FleetEvent;
 use super::input::Answer;
 use super::record::{Event, Record};
 use super::refusal::{Refusal, RefusalKind};
@@ -74,7 +75,7 @@ impl Fleet {
             }
             Some(seat) => return Err(taken(&seat, now)),
             None => {
-                self.tell_seat(cx, format!("the seat was taken by {sitter}"));
+                self.tell_seat(cx, true, format!("the seat was taken by {sitter}"));
                 self.put_seat(cx, Some(Seat { sitter, since: now, until }));
             }
         }
@@ -84,7 +85,7 @@ impl Fleet {
     /// Frees the seat because a caller wants it; whoever sat there may take it again like anybody.
     pub(super) fn release_seat(&mut self, cx: &mut Cx, by: Sender) -> Answer {
         if let Some(seat) = self.seat.clone() {
-            self.tell_seat(cx, format!("the seat of {} was released by {by}", seat.sitter));
+            self.tell_seat(cx, false, format!("the seat of {} was released by {by}", seat.sitter));
             self.put_seat(cx, None);
         }
         Answer::Seat(None)
@@ -93,14 +94,14 @@ impl Fleet {
     /// The process that sat is gone.
     pub(super) fn seat_gone(&mut self, cx: &mut Cx, process: Process) {
         if self.seat.as_ref().is_some_and(|seat| seat.sitter == Sitter::Process(process)) {
-            self.tell_seat(cx, format!("the seat is free: process {} has ended", process.pid));
+            self.tell_seat(cx, false, format!("the seat is free: process {} has ended", process.pid));
             self.put_seat(cx, None);
         }
     }
 
     pub(super) fn seat_over(&mut self, cx: &mut Cx) {
         if self.seat.as_ref().and_then(|seat| seat.until).is_some_and(|until| until <= cx.now) {
-            self.tell_seat(cx, "the seat is free: it was not used for its seat_ttl".into());
+            self.tell_seat(cx, false, "the seat is free: it was not used for its seat_ttl".into());
             self.put_seat(cx, None);
         }
     }
@@ -119,7 +120,8 @@ impl Fleet {
         cx.record(Record::Seat(self.seat.clone()));
     }
 
-    fn tell_seat(&self, cx: &mut Cx, what: String) {
+    fn tell_seat(&self, cx: &mut Cx, taken: bool, what: String) {
+        self.tell(cx, || FleetEvent::SeatChanged { taken, why: what.clone() }, "seat_changed");
         cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
     }
 }

@@ -144,7 +144,8 @@ impl Fleet {
         if open && !idle {
             self.at(cx.now + self.limits.grace, Timer::Grace(name.clone(), id));
         }
-        let keeps_file = open && finish.truncated.is_some();
+        let held = !open && self.hold_late(cx, name, id, &finish);
+        let keeps_file = (open || held) && finish.truncated.is_some();
         self.settle(cx, id, finish);
         if idle {
             self.free_worker(cx, name);

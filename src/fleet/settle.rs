@@ -33,7 +33,8 @@ impl Fleet {
                 WorkerState::Draining => WorkerState::Draining,
                 _ => WorkerState::Clearing,
             };
-            let worker = self.put_worker(cx, Worker { state, since: cx.now, ..(*worker).clone() });
+            let late = self.late_for(&turn, &finish);
+            let worker = self.put_worker(cx, Worker { state, since: cx.now, late, ..(*worker).clone() });
             cx.effect(Effect::Work(WorkEffect::Interrupt(worker.clone(), id)));
             self.at(cx.now + self.limits.grace, Timer::Grace(worker.name.clone(), id));
         }
@@ -47,6 +48,8 @@ impl Fleet {
             return;
         }
         let finish = self.with_draft(cx, id, finish);
+        let replied = finish.outcome == Outcome::Replied;
+        let (finish, complaint) = self.fit(&turn, finish);
         let mut turn = (*turn).clone();
         if turn.state == TurnState::Queued {
             self.unqueue(cx, &turn);
@@ -68,10 +71,14 @@ impl Fleet {
         turn.enter(TurnState::Settled, cx.now, Some(note.clone()));
         cx.event(event_of(&turn, cx.now, format!("settled as {note}")));
         self.note_ended(cx.now, &turn, &finish);
-        if finish.outcome == Outcome::Replied {
+        // Whatever it replied, its session works.
+        if replied {
             self.forgive_role_of(cx, &turn);
         }
-        if turn.sender != Sender::Fleetd {
+        if complaint.is_some_and(|complaint| self.send_back(cx, &turn, &finish, &complaint)) {
+            return;
+        }
+        if turn.sender != Sender::Fleetd && turn.command.is_none() {
             self.tell_turn_settled(cx, &turn, finish.outcome);
         }
         if turn.sender == Sender::Fleetd {
@@ -103,7 +110,11 @@ impl Fleet {
         cx.record(Record::Envelope(envelope.clone()));
         let turn = self.put_turn(cx, turn);
         self.tell_settled(cx, &turn, &envelope);
-        self.turns.remove(&turn.id);
+        self.forget_turn(&turn);
+        if turn.command.is_none() {
+            self.count_turn(cx, step.run, 0, 1, envelope.usage.as_ref());
+        }
+        self.grace_begins(cx, step.run);
         if !self.retry_step(cx, &turn, outcome) {
             self.answer_send(cx, &step, &envelope);
         }
@@ -126,7 +137,7 @@ impl Fleet {
 
     pub(super) fn envelope(&self, turn: &Turn, finish: Finish, cx: &Cx) -> Envelope {
         let worker = turn.worker.as_ref().and_then(|name| self.workers.get(name));
-        let ok = finish.outcome == Outcome::Replied;
+        let error = Self::error_word(turn, &finish);
         Envelope {
             turn: turn.id,
             message: turn.message,
@@ -137,12 +148,12 @@ impl Fleet {
                 launcher: worker.map(|worker| worker.profile.launcher.clone()),
                 model: finish.model,
             },
-            ok,
+            ok: finish.outcome == Outcome::Replied,
             outcome: finish.outcome,
-            error: (!ok).then(|| finish.outcome.word().to_string()),
+            error,
             why: finish.why,
             text: finish.text,
-            data: None,
+            data: finish.data,
             usage: finish.usage,
             times: Times {
                 accepted: turn.accepted,
@@ -157,6 +168,8 @@ impl Fleet {
             truncated: finish.truncated,
             work: finish.work,
             retry_of: turn.retry_of,
+            amends: turn.amends.as_ref().map(|amends| amends.first),
+            late: None,
         }
     }
 

@@ -41,6 +41,8 @@ pub struct Limits {
     pub max_runs: usize,
     /// Steps of one run at most.
     pub max_steps: usize,
+    /// Programs that commands of runs may start.
+    pub commands: Vec<String>,
     /// How long keys are known and shown replies are kept.
     pub key_ttl: Span,
     /// How long what happened while nobody looked may take to be reported after a restart, before a deadline that passed
@@ -67,6 +69,7 @@ impl Default for Limits {
             max_prompt_bytes: 1 << 20,
             max_runs: 1_000,
             max_steps: 20_000,
+            commands: Vec::new(),
             key_ttl: Span::days(7),
             evidence: Span::seconds(5),
             grace: Span::seconds(10),
@@ -117,6 +120,8 @@ pub struct Fleet {
     /// What lies in the leader's mailbox and was shown to nobody yet.
     pub(super) unread: OrdSet<MessageId>,
     pub(super) nudge: Nudge,
+    /// Which turn asks again for an earlier one.
+    pub(super) amended: OrdMap<TurnId, TurnId>,
 }
 
 /// What one step has come to so far, and the moment it happens at.
@@ -179,6 +184,7 @@ impl Fleet {
             drafts: OrdMap::new(),
             unread: OrdSet::new(),
             nudge: Nudge::default(),
+            amended: OrdMap::new(),
         }
     }
 
@@ -246,6 +252,7 @@ impl Fleet {
 
     pub(super) fn put_worker(&mut self, cx: &mut Cx, worker: Worker) -> Arc<Worker> {
         let worker = Arc::new(worker);
+        self.tell_worker(cx, self.workers.get(&worker.name).map(|before| &**before), &worker);
         self.set_worker(worker.clone());
         cx.record(Record::Worker(worker.clone()));
         worker

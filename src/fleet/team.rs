@@ -10,11 +10,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bounds::RunBudget;
+use super::commands::COMMAND;
 use super::grants::Grants;
 use super::hours::Hours;
 use super::ids::{ProfileName, RecipeName, RoleName};
 use super::life::{ContextCap, Restarts};
 use super::plan::{Drive, Plan};
+use super::shape::Shapes;
 use super::time::{Span, Time};
 use super::typing::Typing;
 use super::work::WorktreeSpec;
@@ -44,6 +47,9 @@ pub struct Team {
     pub recipes: BTreeMap<RecipeName, RecipeSpec>,
     /// The rubrics' reasons, in the order in which they are asked.
     pub rubrics: Vec<String>,
+    /// Schemas that answers may be asked to fit, by name.
+    #[serde(default)]
+    pub shapes: Shapes,
     /// Events that have a handler, by the words of `FleetEvent`.
     #[serde(default)]
     pub handlers: BTreeSet<String>,
@@ -103,7 +109,7 @@ pub struct Profile {
 impl Profile {
     /// Returns whether its workers live between turns. Those of which each turn is one process do not.
     pub fn has_session(&self) -> bool {
-        self.plan.as_ref().map_or(self.launcher != "exec", |plan| plan.has_session())
+        self.plan.as_ref().map_or(self.launcher != "exec" && self.launcher != COMMAND, |plan| plan.has_session())
     }
 
     /// Returns whether its workers have a screen.
@@ -161,6 +167,9 @@ pub struct RecipeSpec {
     /// How long a run of it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Span>,
+    /// What a run of it may use at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<RunBudget>,
     /// Where it is declared, such as `recipes/bug-hunt.lua:3`.
     pub at: String,
 }

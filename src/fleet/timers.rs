@@ -10,7 +10,7 @@ use super::envelope::Finish;
 use super::ids::{Key, MessageId, RoleName, RunId, StepPath, Ticket, TurnId, WorkerName};
 use super::input::{Effect, WorkEffect};
 use super::record::Record;
-use super::run::{RunEnd, RunOutcome};
+use super::run::RunOutcome;
 use super::state::{Cx, Fleet};
 use super::team::Team;
 use super::time::Time;
@@ -28,8 +28,10 @@ pub enum Timer {
     Wait(Ticket),
     /// A run's sleep is over.
     Sleep(RunId, StepPath),
-    /// A run must have ended.
+    /// A run must come to its end.
     RunDeadline(RunId),
+    /// A run that reached a bound must have ended.
+    RunGrace(RunId),
     /// An idle worker that started by itself may go.
     Idle(WorkerName),
     /// An interrupted worker should be idle by now.
@@ -92,8 +94,15 @@ impl Fleet {
                 let Some(turn) = self.turns.get(&id).filter(|turn| turn.deadline.is_some_and(|at| at <= cx.now)) else {
                     return;
                 };
+                let turn = turn.clone();
                 let span = turn.deadline.unwrap_or_default().since(turn.accepted);
-                let why = format!("not settled within {span} of its acceptance");
+                let why = match turn.hands() {
+                    0 => {
+                        let waits = self.why_it_waits(&turn, cx.now).map(|why| format!(": {why}")).unwrap_or_default();
+                        format!("no worker took it within {span}{waits}")
+                    }
+                    _ => format!("not settled within {span} of its acceptance"),
+                };
                 self.end_turn(cx, id, Finish::without_reply(Outcome::TimedOut, why));
             }
             Timer::Timeout(id) => {
@@ -109,10 +118,9 @@ impl Fleet {
                     return;
                 };
                 let span = run.deadline.unwrap_or_default().since(run.started);
-                let why = Some(format!("not ended within {span}"));
-                let end = RunEnd { outcome: RunOutcome::TimedOut, why, value: serde_json::Value::Null };
-                self.end_run(cx, id, end, true);
+                self.close(cx, id, RunOutcome::TimedOut, &format!("not ended within {span}"));
             }
+            Timer::RunGrace(id) => self.grace_over(cx, id),
             Timer::Idle(name) => {
                 self.idle_timed.remove(&name);
                 let Some(worker) = self.workers.get(&name).filter(|worker| worker.elastic && worker.is_free()).cloned()

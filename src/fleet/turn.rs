@@ -3,12 +3,17 @@
 //! This is the row that is stored; the prompt and the reply text lie beside it in the store and are never held
 //! here, so that ten thousand waiting turns stay small. How a turn moves is decided elsewhere in `fleet/`.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::amend::Amends;
 use super::caller::Sender;
+use super::commands::Command;
 use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
 use super::routing::Decision;
+use super::shape::Shape;
 use super::team::Address;
 use super::time::Time;
 
@@ -168,6 +173,18 @@ pub struct Turn {
     /// The turn that this one tries again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<TurnId>,
+    /// Who had the turns that this one tries again; it goes to another worker where there is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<WorkerName>,
+    /// What its answer must be, where a shape was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Arc<Shape>>,
+    /// What it asks again, since the answer to another turn did not fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amends: Option<Box<Amends>>,
+    /// What is started for it, where it is a command of a run and no message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Arc<Command>>,
     /// The step of a run that sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRef>,
@@ -195,6 +212,40 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// Returns a turn that is accepted now and was handed to nobody yet.
+    pub fn accepted(id: TurnId, sender: Sender, to: Address, now: Time, generation: u64) -> Turn {
+        Turn {
+            id,
+            sender,
+            to,
+            because: None,
+            kind: None,
+            files: Vec::new(),
+            routed: None,
+            priority: Priority::Normal,
+            prompt_bytes: 0,
+            prompt_of: id,
+            key: None,
+            accepted: now,
+            deadline: None,
+            timeout: None,
+            retry_of: None,
+            tried: Vec::new(),
+            shape: None,
+            amends: None,
+            command: None,
+            step: None,
+            generation,
+            state: TurnState::Queued,
+            receipt: Vec::new(),
+            worker: None,
+            questions: Vec::new(),
+            outcome: None,
+            why: None,
+            message: None,
+        }
+    }
+
     /// Returns when the present state began.
     pub fn since(&self) -> Time {
         self.receipt.last().map_or(self.accepted, |stamp| stamp.at)

@@ -75,6 +75,12 @@ impl Fleet {
         tickets
     }
 
+    /// Returns the waits for a subject, in the order in which they came.
+    pub(super) fn waits_for(&self, subject: &Subject) -> Vec<(Ticket, Wait)> {
+        let of_subject = self.watched.range((subject.clone(), Ticket(0))..).take_while(|(of, _)| of == subject);
+        of_subject.filter_map(|(_, ticket)| Some((*ticket, self.waits.get(ticket)?.clone()))).collect()
+    }
+
     pub(super) fn is_watched(&self, subject: &Subject) -> bool {
         self.watched.range((subject.clone(), Ticket(0))..).next().is_some_and(|(of, _)| of == subject)
     }
@@ -102,6 +108,7 @@ impl Fleet {
 
     /// Starts to wait for a turn, or answers at once if it has ended or asks something.
     pub(super) fn wait_turn(&mut self, cx: &mut Cx, ticket: Ticket, by: Sender, id: TurnId, until: Time) {
+        let id = self.newest(id);
         let Some(turn) = self.turns.get(&id).cloned() else {
             return cx.answer(ticket, Err(unknown_turn(id)));
         };
@@ -205,12 +212,14 @@ impl Fleet {
 
     /// Returns the unanswered questions of a turn, or of a run and its turns, but for those that a run has first.
     pub(super) fn open_questions(&self, subject: &Subject) -> Vec<Arc<Question>> {
+        let of_run = |run: RunId, id: RunId| self.up_from(run).contains(&id);
         let asks = |question: &Question| match (&question.asker, subject) {
             (super::mail::Asker::Turn(turn), Subject::Turn(id)) => turn == id,
-            (super::mail::Asker::Step { run, .. }, Subject::Run(id)) => run == id,
-            (super::mail::Asker::Turn(turn), Subject::Run(id)) => {
-                self.turns.get(turn).is_some_and(|turn| turn.sender == Sender::Run(*id))
-            }
+            (super::mail::Asker::Step { run, .. }, Subject::Run(id)) => of_run(*run, *id),
+            (super::mail::Asker::Turn(turn), Subject::Run(id)) => match self.turns.get(turn).map(|turn| turn.sender) {
+                Some(Sender::Run(run)) => of_run(run, *id),
+                _ => false,
+            },
             _ => false,
         };
         let open = |question: &Question| question.answer.is_none() && !question.is_with_a_run();

@@ -33,6 +33,9 @@ impl Fleet {
         if let Some(pause) = &self.paused {
             return format!("paused: by the {} {} ago; fleetd resume goes on", pause.by, now.since(pause.since));
         }
+        if turn.command.is_some() {
+            return "as many commands of runs are at work as may be at once".to_string();
+        }
         let Some(team) = &self.team else { return "no charter is loaded".to_string() };
         let role = match (&turn.to, self.role_of(&turn.to)) {
             (Address::Role(role), _) => role.clone(),

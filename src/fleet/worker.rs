@@ -6,7 +6,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::commands::COMMAND;
 use super::ids::{RoleName, TurnId, WorkerName};
+use super::late::Late;
 use super::life::{Life, Renewal};
 use super::team::Profile;
 use super::time::Time;
@@ -92,12 +94,20 @@ pub struct Worker {
     /// The number of its session, which no other worker ever had; 0 for one that lives only inside its turns.
     #[serde(default)]
     pub session: u64,
+    /// Who gets its reply should it still come, to the turn that it has and that ended without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<Box<Late>>,
     /// What is kept of its present session.
     #[serde(default)]
     pub life: Life,
 }
 
 impl Worker {
+    /// Returns whether it is a command of a run and lives for that alone.
+    pub fn is_command(&self) -> bool {
+        self.role.as_str() == COMMAND
+    }
+
     /// Returns whether it takes up one of its role's `max_busy` places.
     pub fn is_occupied(&self) -> bool {
         self.turn.is_some()

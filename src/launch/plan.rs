@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::env::{EnvError, Provenance, of_worker};
 use super::fill::{Fill, FillError};
 use super::policy::Policy;
+use crate::fleet::commands::COMMAND;
 use crate::fleet::team::Profile;
 
 /// How a program is started: that of one turn, or that of a session.
@@ -126,7 +127,8 @@ impl Prepared {
             Ok((name.clone(), filled))
         });
         let variables = variables.collect::<Result<BTreeMap<_, _>, PlanError>>()?;
-        if !policy.executables.is_empty() {
+        // A command of a run is from another list of the operator's, and was held against that.
+        if !policy.executables.is_empty() && profile.launcher != COMMAND {
             argv[0] = permitted(profile, program, &policy.executables)?;
         }
         Ok(Self {

@@ -19,9 +19,10 @@ pub(super) mod tree;
 
 /// Says why a turn failed: the class of the failure, and what the agent showed of it.
 pub(super) fn why_of(class: Option<&str>, text: &str) -> String {
-    let shown: String = text.lines().next().unwrap_or_default().chars().take(300).collect();
-    match (class, shown.as_str()) {
-        (Some(class), "") => class.to_owned(),
+    let short = |text: &str| text.lines().next().unwrap_or_default().chars().take(300).collect::<String>();
+    let shown = short(text);
+    match (class.map(short), shown.as_str()) {
+        (Some(class), "") => class,
         (Some(class), shown) => format!("{class}: {shown}"),
         (None, "") => "its agent failed and did not say why".to_owned(),
         (None, shown) => shown.to_owned(),

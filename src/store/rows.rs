@@ -57,6 +57,7 @@ enum Place<'r> {
     Parked(&'r str),
     Seat,
     Draft(TurnId),
+    Late(TurnId),
     Budget(&'r str),
     Paused,
 }
@@ -79,6 +80,7 @@ fn place(record: &Record) -> Option<Place<'_>> {
         Record::Job(run, _) => Place::Job(*run),
         Record::RunValue(run, _) => Place::RunValue(*run),
         Record::Step(step) => Place::Step(step.run, step.path.as_str()),
+        Record::StepGone(run, path) => Place::Step(*run, path.as_str()),
         Record::StepValue(run, path, _) => Place::StepValue(*run, path.as_str()),
         Record::Key(used) => Place::Key(used.sender, used.key.as_str()),
         Record::KeyGone(sender, key) => Place::Key(*sender, key.as_str()),
@@ -86,6 +88,7 @@ fn place(record: &Record) -> Option<Place<'_>> {
         Record::Parked(role, _) => Place::Parked(role.as_str()),
         Record::Seat(_) => Place::Seat,
         Record::Draft(turn, _) => Place::Draft(*turn),
+        Record::Late(turn, _) => Place::Late(*turn),
         Record::Budget(role, _) => Place::Budget(role.as_str()),
         Record::Paused(_) => Place::Paused,
         Record::Event(_) => return None,
@@ -130,6 +133,7 @@ fn write_one(record: &Record, statements: &mut Statements<'_>) -> Result<(), Row
         Record::Job(run, job) => put(JOB, params![int(run.0), json(job)?]),
         Record::RunValue(run, value) => put(RUN_VALUE, params![int(run.0), json(value)?]),
         Record::Step(step) => put(STEP, params![int(step.run.0), step.path.as_str(), step.seq.map(int), json(step)?]),
+        Record::StepGone(run, path) => put(STEP_GONE, params![int(run.0), path.as_str()]),
         Record::StepValue(run, path, value) => put(STEP_VALUE, params![int(run.0), path.as_str(), json(value)?]),
         Record::Key(used) => put(KEY, params![used.sender.to_string(), used.key.as_str(), json(used)?]),
         Record::KeyGone(sender, key) => {
@@ -140,6 +144,8 @@ fn write_one(record: &Record, statements: &mut Statements<'_>) -> Result<(), Row
         Record::Parked(role, None) => put("DELETE FROM parked WHERE role = ?1", params![role.as_str()]),
         Record::Seat(Some(seat)) => put(SEAT, params![json(seat)?]),
         Record::Seat(None) => put("DELETE FROM seat", params![]),
+        Record::Late(turn, Some(envelope)) => put(LATE, params![int(turn.0), json(envelope)?]),
+        Record::Late(turn, None) => put("DELETE FROM late WHERE turn = ?1", params![int(turn.0)]),
         Record::Draft(turn, Some(text)) => put(DRAFT, params![int(turn.0), &**text]),
         Record::Draft(turn, None) => put("DELETE FROM drafts WHERE turn = ?1", params![int(turn.0)]),
         Record::Budget(role, Some(budget)) => put(BUDGET, params![role.as_str(), json(budget)?]),
@@ -201,6 +207,7 @@ const RUN_VALUE: &str =
     "INSERT INTO run_values (run, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
 const STEP: &str = "INSERT INTO steps (run, path, seq, row) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (run, path) DO \
     UPDATE SET seq = excluded.seq, row = excluded.row";
+const STEP_GONE: &str = "DELETE FROM steps WHERE run = ?1 AND path = ?2 AND seq IS NULL";
 const STEP_VALUE: &str = "INSERT INTO step_values (run, path, value) VALUES (?1, ?2, ?3) ON CONFLICT DO \
     UPDATE SET value = excluded.value";
 const KEY: &str =
@@ -210,6 +217,7 @@ const PARKED: &str =
     "INSERT INTO parked (role, until) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET until = excluded.until";
 const SEAT: &str = "INSERT INTO seat (one, row) VALUES (1, ?1) ON CONFLICT DO UPDATE SET row = excluded.row";
 const DRAFT: &str = "INSERT INTO drafts (turn, text) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET text = excluded.text";
+const LATE: &str = "INSERT INTO late (turn, row) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET row = excluded.row";
 const BUDGET: &str = "INSERT INTO budgets (role, row) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET row = excluded.row";
 const PAUSED: &str = "INSERT INTO paused (one, row) VALUES (1, ?1) ON CONFLICT DO UPDATE SET row = excluded.row";
 const EVENT: &str = "INSERT INTO events (at, turn, run, worker, row) VALUES (?1, ?2, ?3, ?4, ?5)";

@@ -11,7 +11,7 @@ pub(super) const APPLICATION: i64 = 0x666c_6565;
 /// The version that this program reads and writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-const MIGRATIONS: &[&str] = &[TABLES, INDEXES_AND_PARKED, SEAT_AND_SESSIONS, BUDGETS_AND_PAUSE];
+const MIGRATIONS: &[&str] = &[TABLES, INDEXES_AND_PARKED, SEAT_AND_SESSIONS, BUDGETS_AND_PAUSE, LATE];
 
 const TABLES: &str = "
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -54,6 +54,11 @@ CREATE TABLE sessions (id TEXT PRIMARY KEY, at INTEGER NOT NULL, row TEXT NOT NU
 const BUDGETS_AND_PAUSE: &str = "
 CREATE TABLE budgets (role TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT;
 CREATE TABLE paused (one INTEGER PRIMARY KEY CHECK (one = 1), row TEXT NOT NULL) STRICT;
+";
+
+/// Replies that came after the end of their turns.
+const LATE: &str = "
+CREATE TABLE late (turn INTEGER PRIMARY KEY, row TEXT NOT NULL) STRICT;
 ";
 
 /// Leads a file of any earlier version to the present one; each version is one transaction.

@@ -38,6 +38,7 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
         &["task::JoinSet", "JoinSet::new"],
         "sends that wait for the rubrics; the courier owns them and ends with them",
     ),
+    ("src/charter/explain", &["task::spawn_blocking"], "a replay for people runs Lua; it is awaited on the spot"),
     (
         "src/charter",
         &["thread::spawn", "thread::Builder"],
@@ -62,6 +63,11 @@ const SPAWNS_ALLOWED: &[(&str, &[&str], &str)] = &[
         "src/launch/lines",
         &["task::JoinSet", "JoinSet::new"],
         "its one task, run by the daemon, owns the keeper of each session",
+    ),
+    (
+        "src/launch/session/all",
+        &["task::JoinSet", "JoinSet::new"],
+        "a launcher's one task, run by the daemon, owns the sweep after its start",
     ),
     (
         "src/launch/session/roster",

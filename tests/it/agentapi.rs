@@ -126,6 +126,48 @@ fn a_reply_is_what_stood_on_the_screen_and_is_marked_so() {
 }
 
 #[test]
+fn no_character_of_a_text_is_a_key_to_the_agent() {
+    let place = tempfile::TempDir::new().unwrap();
+    let taken = place.path().join("taken");
+    let server = Server::start(&[], &["--answer", "upper", "--submitted", taken.to_str().unwrap()]);
+    let house = house(&server);
+    let daemon = house.start();
+    spawn(&daemon);
+    let said = say(&daemon, "first\u{1b}[201~\rsecond\u{3}\u{1b}[Z third");
+    assert_eq!(said["outcome"], "replied", "{said}");
+    let taken = std::fs::read_to_string(&taken).unwrap();
+    assert_eq!(taken.lines().count(), 1, "one text, entered once: {taken}");
+    assert!(["first", "second", "third"].iter().all(|word| taken.contains(word)), "{taken}");
+}
+
+#[test]
+fn a_turn_of_another_fleet_is_not_taken_for_this_ones_and_a_moved_endpoint_ends_the_session() {
+    let server = Server::start(&[], &["--answer", "upper"]);
+    let first = house(&server);
+    let daemon = first.start();
+    spawn(&daemon);
+    let old = say(&daemon, "ping");
+    assert_eq!(old["outcome"], "replied", "{old}");
+    drop(daemon);
+    // Another store, whose turns have the same numbers; and a text that the server says it could not type.
+    let second = house(&server);
+    let daemon = second.start();
+    spawn(&daemon);
+    server.habits(&json!({ "fail": 1 }));
+    let said = say(&daemon, "ping");
+    assert_eq!((&said["turn"], &said["outcome"]), (&old["turn"], &json!("unknown")), "{said}");
+
+    let turn = send(&daemon, "pong");
+    until("it is taken", || (daemon.get(&format!("/v1/turns/{turn}")).1["state"] == "working").then_some(()));
+    daemon.kill();
+    std::fs::write(second.path().join("fleetd.toml"), "[endpoints.box]\nurl = \"http://127.0.0.1:9\"\n").unwrap();
+    let daemon = second.start();
+    let said = envelope(&daemon, &turn);
+    assert!(["lost", "unknown"].contains(&said["outcome"].as_str().unwrap()), "{said}");
+    assert!(said["why"].as_str().unwrap().contains("its endpoint names http://127.0.0.1:9 now"), "{said}");
+}
+
+#[test]
 fn its_rules_for_messages_are_kept_and_what_may_have_been_typed_is_looked_for() {
     let place = tempfile::TempDir::new().unwrap();
     let taken = place.path().join("taken");
@@ -175,7 +217,8 @@ fn a_server_that_is_gone_is_told_and_one_that_never_rests_is_not_taken() {
     drop(server);
     let server = Server::at(&port, &[], &["--answer", "upper"]);
     let said = envelope(&daemon, &turn);
-    assert!(["unknown", "replied"].contains(&said["outcome"].as_str().unwrap()), "nothing is made up: {said}");
+    let is_whole = said["outcome"] == "replied" && said["text"].as_str().unwrap().contains("AND GONE");
+    assert!(said["outcome"] == "unknown" || is_whole, "nothing is made up: {said}");
     assert!(!server.messages().contains("and gone"), "it was not sent again");
 
     let restless = Server::start(&["--clock"], &[]);

@@ -158,6 +158,89 @@ fn a_stream_that_breaks_a_program_that_is_silent_and_an_answer_that_never_comes_
 }
 
 #[test]
+fn a_record_that_cannot_be_read_shows_nothing_and_ends_nothing() {
+    let program = Program::start();
+    let house = house(&program);
+    let daemon = house.start();
+    spawn(&daemon);
+    program.mind().recordless = true;
+    let turn = send(&daemon, "work");
+    let name = program.awaits("work");
+    program.answers(name, "it was there all the time");
+    program.tell(&json!({"type": "rest"}));
+    until("its silence is told", || state(&daemon).contains("it does not answer: it answers 500").then_some(()));
+    program.mind().recordless = false;
+    let said = envelope(&daemon, &turn);
+    assert_eq!((&said["text"], program.mind().stops), (&json!("it was there all the time"), 0), "{said}");
+    program.mind().verbose = true;
+    let turn = send(&daemon, "and on");
+    until("what is too long is no answer", || state(&daemon).contains("more than 256 KiB").then_some(()));
+    program.mind().verbose = false;
+    let name = program.awaits("and on");
+    program.answers(name, "fine");
+    assert_eq!(envelope(&daemon, &turn)["text"], "fine");
+}
+
+#[test]
+fn what_waits_for_a_busy_program_is_not_tried_at_every_event() {
+    let program = Program::start();
+    let house = house(&program);
+    let daemon = house.start();
+    spawn(&daemon);
+    until("its events are heard", || (program.mind().streams > 0).then_some(()));
+    program.mind().busy = true;
+    let turn = send(&daemon, "later");
+    until("it waits", || state(&daemon).contains("it works at something of its own").then_some(()));
+    for n in 0..200 {
+        program.tell(&json!({"type": "said", "id": format!("of a person {n}")}));
+    }
+    program.mind().busy = false;
+    let name = program.awaits("later");
+    program.answers(name, "now");
+    assert_eq!(envelope(&daemon, &turn)["text"], "now");
+    let receipt = daemon.get(&format!("/v1/turns/{turn}")).1["receipt"].as_array().map_or(0, Vec::len);
+    assert!(receipt <= 10, "{receipt} stamps");
+}
+
+#[test]
+fn without_events_an_endless_turn_and_a_question_to_a_person_are_seen_all_the_same() {
+    let program = Program::start();
+    let house = house(&program);
+    let daemon = house.start();
+    program.mind().mute = true;
+    spawn(&daemon);
+    let turn = send(&daemon, "work");
+    let name = program.awaits("work");
+    program.mind().asks = true;
+    until("that is told", || state(&daemon).contains("it asks a person").then_some(()));
+    program.mind().asks = false;
+    until("nor any more", || (!state(&daemon).contains("it asks a person")).then_some(()));
+    let step = json!({"of": name.to_string(), "text": "step"});
+    program.mind().said.extend(std::iter::repeat_n(step, 20));
+    let said = envelope(&daemon, &turn);
+    assert_eq!(said["outcome"], "failed", "{said}");
+    assert!(said["why"].as_str().unwrap().contains("more than 9 times"), "{said}");
+}
+
+#[test]
+fn a_program_whose_conversation_is_gone_is_replaced_and_its_text_goes_to_the_next() {
+    let program = Program::start();
+    let house = house(&program);
+    let daemon = house.start();
+    spawn(&daemon);
+    program.mind().refuses = Some((404, "no such conversation".into()));
+    let (status, sent) = daemon.post("/v1/send", &json!({ "role": "w", "prompt": "for anybody" }));
+    assert_eq!(status, 202, "{sent}");
+    let name = program.awaits("for anybody");
+    program.answers(name, "by the next one");
+    let turn = [&sent["turn"]["id"], &sent["turn"], &sent["id"]].into_iter().find_map(Value::as_str).unwrap();
+    let said = envelope(&daemon, turn);
+    assert_eq!(said["text"], "by the next one", "{said}");
+    assert_ne!(said["from"]["worker"], "w-1", "{said}");
+    assert_eq!(program.mind().given.len(), 1);
+}
+
+#[test]
 fn a_port_that_somebody_else_has_is_told() {
     let program = Program::start();
     program.mind().stranger = true;

@@ -1,8 +1,13 @@
 //! The charter through its port: rubrics, recipes, replay, reload, with an engine in memory.
 //! No daemon and no worker: whoever needs a process to answer belongs into `live` or `kill`.
 
+mod broken;
 mod fake;
 mod faults;
+mod flood;
+mod handlers;
+mod hang;
+mod saves;
 
 use std::fs;
 use std::path::Path;
@@ -353,7 +358,7 @@ async fn handlers_are_called_and_their_actions_go_up() {
         why: "it died".to_owned(),
     });
     while said.len() < 2 {
-        if let fleetd::charter::Upward::Act(fleetd::fleet::events::Action::TellLeader { text }) = house.next().await {
+        if let fleetd::charter::Upward::Act(fleetd::fleet::acts::Action::TellLeader { text }) = house.next().await {
             said.push(text);
         }
     }

@@ -1,6 +1,7 @@
 //! The command line: its help, its errors, and every command against a real daemon.
 //! What all of them share stands here, the charter with its workers above all; each part has a file of its own.
 
+mod charter;
 mod doctor;
 mod help;
 mod init;

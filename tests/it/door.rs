@@ -129,6 +129,16 @@ fn workers_are_listed_started_and_stopped() {
 fn the_charter_is_shown_asked_and_its_refusal_told() {
     let door = Inside::new();
     assert_eq!(door.get("/v1/charter").1["dir"], "pretended");
+    assert_eq!(door.get("/v1/charter").1.get("difference"), None);
+    let (_, with) = door.get("/v1/charter?diff=true");
+    assert_eq!(with["difference"]["changes"][0]["words"], "role 'w-upper': max_busy 2 → 1", "{with}");
+    let (status, told) = door.post("/v1/charter/diff", &json!({"files": {"team.lua": "-- nothing\n"}}));
+    assert_eq!((status, &told["changes"][0]["of"]), (200, &json!("role")), "{told}");
+    let (status, refused) = door.post("/v1/charter/diff", &json!({"file": {}}));
+    assert_eq!(
+        (status, said(&refused)),
+        (400, "invalid: there is no field 'file'; did you mean 'files'?; valid: files; seen at line 1 column 7".into())
+    );
     assert_eq!(door.get("/v1/recipes").1["recipes"][0]["name"], "ask");
     let (status, routed) = door.post("/v1/route", &json!({"prompt": "x"}));
     assert_eq!((status, &routed["because"]), (200, &json!("there is only one")));
@@ -219,7 +229,7 @@ fn wrong_input_is_told_what_was_wrong_and_what_would_be_right() {
         ("/v1/whoami?as=leader", 400, "invalid: there is no field 'as'; no fields are taken here"),
         ("/v1/list?limit=3", 400, "invalid: there is no field 'limit'; no fields are taken here"),
         ("/v1/recipes?name=ask", 400, "invalid: there is no field 'name'; no fields are taken here"),
-        ("/v1/charter?files=1", 400, "invalid: there is no field 'files'; no fields are taken here"),
+        ("/v1/charter?files=1", 400, "invalid: there is no field 'files'; valid: diff"),
         ("/mesage", 404, "unknown: there is no path '/mesage'; did you mean '/message'?; GET is taken by: /v1/status"),
         ("/", 404, "unknown: there is no path '/'"),
         ("/message", 405, "invalid: '/message' does not take GET; it takes POST"),

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Journal, JournalError, Launchers, Policy};
+use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Files, Journal, JournalError, Launchers, Policy};
 use fleetd::engine::requests::{Origin, SendRequest, Waited};
 use fleetd::engine::{Handle, Ports, build};
 use fleetd::fleet::caller::Caller;
+use fleetd::fleet::difference::Difference;
 use fleetd::fleet::envelope::{Envelope, Finish};
 use fleetd::fleet::events::FleetEvent;
 use fleetd::fleet::ids::{RecipeName, RunId, TurnId};
@@ -61,6 +62,9 @@ impl Journal for Disk {
             Record::Envelope(envelope) if envelope.turn == turn => Some(envelope.clone()),
             _ => None,
         }))
+    }
+    fn late(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
+        Box::pin(std::future::ready(Ok(None)))
     }
     fn turn(&self, _: TurnId) -> Boxed<Result<Option<Turn>, JournalError>> {
         now(None)
@@ -120,6 +124,9 @@ impl Policy for Silent {
     fn event(&self, _: FleetEvent) {}
     fn status(&self) -> CharterStatus {
         CharterStatus::default()
+    }
+    fn difference(&self, _: Option<Files>) -> Boxed<Difference> {
+        Box::pin(async { Difference::default() })
     }
     fn reload(&self) -> Boxed<Result<CharterStatus, Refusal>> {
         Box::pin(async { Ok(CharterStatus::default()) })

@@ -19,7 +19,7 @@ use fleetd::fleet::record::{Event, Record, Saved};
 use fleetd::fleet::run::{FinishedStep, Run, Step};
 use fleetd::fleet::team::{Address, Profile};
 use fleetd::fleet::time::{Span, Time};
-use fleetd::fleet::turn::{Outcome, Priority, Turn, TurnState};
+use fleetd::fleet::turn::{Outcome, Turn, TurnState};
 use fleetd::fleet::worker::{Worker, WorkerState};
 use fleetd::launch::exec::{Exec, Options};
 use fleetd::launch::policy::Policy;
@@ -86,6 +86,9 @@ impl Journal for Prompts {
     }
     fn envelope(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
         answer(self.2.lock().unwrap().get(&turn).cloned())
+    }
+    fn late(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
+        Box::pin(std::future::ready(Ok(None)))
     }
     fn turn(&self, turn: TurnId) -> Boxed<Result<Option<Turn>, JournalError>> {
         let known = self.0.lock().unwrap().get(&turn).map(|(_, state)| *state);
@@ -208,6 +211,7 @@ impl House {
             process: None,
             turns: 0,
             session: 0,
+            late: None,
             life: Default::default(),
         }
     }
@@ -272,30 +276,9 @@ impl Life {
 
 pub fn turn_of(id: u64) -> Turn {
     Turn {
-        id: TurnId(id),
-        sender: Sender::Operator,
-        to: Address::Role("w".into()),
-        because: None,
-        files: Vec::new(),
-        routed: None,
-        kind: None,
-        priority: Priority::default(),
-        prompt_bytes: 0,
-        prompt_of: TurnId(id),
-        key: None,
-        accepted: Time(0),
-        deadline: None,
-        timeout: None,
-        retry_of: None,
-        step: None,
-        generation: 1,
         state: TurnState::Handed,
-        receipt: Vec::new(),
         worker: Some("w-1".into()),
-        questions: Vec::new(),
-        outcome: None,
-        why: None,
-        message: None,
+        ..Turn::accepted(TurnId(id), Sender::Operator, Address::Role("w".into()), Time(0), 1)
     }
 }
 

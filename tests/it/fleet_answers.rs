@@ -42,6 +42,7 @@ fn send(on_ask: bool, deadline: Option<Span>, retries: u32) -> StepRequest {
         deadline,
         retries,
         priority: Priority::Normal,
+        shape: None,
         on_ask,
     })
 }
@@ -218,7 +219,7 @@ fn a_turn_that_ends_takes_its_questions_and_what_was_done_for_them_along() {
     assert_eq!(stage.mail(None, 9).0.len(), 1);
     stage.after(Span::seconds(20));
     let paths: Vec<String> = told(&stage).into_iter().map(|(path, _)| path).collect();
-    let over = [".over#1", ".send#1.asked#1.over#1", ".send#1"].map(|end| format!("{ASKED}{end}"));
+    let over = [".over#1", ".ask_leader#1", ".send#1.asked#1.over#1", ".send#1"].map(|end| format!("{ASKED}{end}"));
     assert_eq!(paths, over, "the send itself is tried again");
     assert_eq!(stage.envelopes[&turn].outcome, Outcome::TimedOut);
     assert_eq!(stage.envelopes[&helper].outcome, Outcome::Cancelled);

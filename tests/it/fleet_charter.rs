@@ -1,8 +1,8 @@
 //! A saved charter changes the next decision and kills nothing; a restart loses nothing.
 //! The teams are made by hand; that a file becomes such a team is shown in `charter`.
 
+use fleetd::fleet::acts::Action;
 use fleetd::fleet::caller::Caller;
-use fleetd::fleet::events::Action;
 use fleetd::fleet::input::{Call, Input};
 use fleetd::fleet::team::Team;
 use fleetd::fleet::time::Span;

@@ -21,7 +21,7 @@ fn a_deadline_in_the_queue_ends_a_turn_that_nobody_ever_had() {
     assert_eq!(stage.receipt(waits), "queued settled");
     let envelope = &stage.envelopes[&waits];
     assert_eq!((envelope.outcome, envelope.from.worker.is_none()), (Outcome::TimedOut, true));
-    assert_eq!(envelope.why.as_deref(), Some("not settled within 5s of its acceptance"));
+    assert_eq!(envelope.why.as_deref(), Some("no worker took it within 5s: cap: 1 of 1 workers of 'w' are busy"));
     assert!(stage.orders().is_empty(), "there is nobody to interrupt");
 }
 

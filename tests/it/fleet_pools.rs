@@ -137,7 +137,7 @@ fn no_more_workers_than_the_limit_and_the_reason_names_the_way_out() {
 #[test]
 fn a_parked_role_starts_nothing() {
     let mut stage = pool(1);
-    let action = fleetd::fleet::events::Action::ParkRole { role: "s".into(), r#for: Span::minutes(5) };
+    let action = fleetd::fleet::acts::Action::ParkRole { role: "s".into(), r#for: Span::minutes(5) };
     stage.step(Input::Act(action));
     let turn = stage.send("s");
     assert_eq!(stage.orders(), [""; 0]);

@@ -87,7 +87,7 @@ fn a_turn_keeps_who_was_asked_and_so_does_its_retry() {
     stage.restart();
     assert_eq!(stage.fleet.turn(turn).expect("kept").routed.as_deref(), Some(&decision));
     stage.ends(turn, Outcome::TimedOut);
-    stage.step(Input::Act(fleetd::fleet::events::Action::RetryTurn { turn }));
+    stage.step(Input::Act(fleetd::fleet::acts::Action::RetryTurn { turn }));
     let again = stage.fleet.turns().last().expect("tried again").clone();
     assert_eq!((again.retry_of, again.routed.as_deref()), (Some(turn), Some(&decision)));
 }
@@ -169,7 +169,7 @@ fn free_is_what_could_be_handed_out_now() {
     stage.replies(turn);
     stage.seen(Sighting::Blocked { worker: "s-1".into(), why: "a dialog".into() });
     assert_eq!(free(&stage), (1, false), "it takes one of the places");
-    stage.step(Input::Act(fleetd::fleet::events::Action::ParkRole { role: "s".into(), r#for: Span::minutes(5) }));
+    stage.step(Input::Act(fleetd::fleet::acts::Action::ParkRole { role: "s".into(), r#for: Span::minutes(5) }));
     assert_eq!(free(&stage), (0, false));
     stage.step(Input::Team(team(9, 1)));
     let worker: &WorkerLoad = &stage.fleet.load(stage.now).workers[&"s-1".into()];

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use fleetd::fleet::caller::Caller;
 use fleetd::fleet::envelope::{Envelope, Exit, Finish};
-use fleetd::fleet::ids::{MessageId, Ticket, TurnId};
-use fleetd::fleet::input::{Answer, Call, Effect, Input, SendCall, Sighting, Step, WorkEffect};
+use fleetd::fleet::ids::{MessageId, RunId, Ticket, TurnId};
+use fleetd::fleet::input::{Answer, Call, Effect, Input, RunCall, SendCall, Sighting, Step, WorkEffect};
 use fleetd::fleet::record::Record;
 use fleetd::fleet::refusal::{Refusal, RefusalKind};
+use fleetd::fleet::run::{RunEffect, RunEnd, RunInput, RunOutcome, StepRequest, StepSend};
 use fleetd::fleet::team::{Address, Generation, Profile, RecipeSpec, Role, Team};
 use fleetd::fleet::time::{Span, Time};
 use fleetd::fleet::turn::{Outcome, Priority, Turn};
@@ -225,6 +226,73 @@ impl Stage {
     }
 }
 
+// === runs, played by hand ===
+
+impl Stage {
+    /// Starts a run as the leader.
+    pub fn runs(&mut self, deadline: Option<Span>) -> RunId {
+        let call = RunCall { recipe: "r".into(), job: Arc::new(serde_json::json!({})), deadline, key: None };
+        match self.leader(Call::StartRun(call)) {
+            Ok(Answer::Started(run)) => run.id,
+            other => panic!("a start was answered with {other:?}"),
+        }
+    }
+
+    /// The code of a run reaches a step.
+    pub fn reach(&mut self, run: RunId, path: &str, request: StepRequest) -> &Step {
+        self.step(Input::Run(RunInput::Step {
+            run,
+            path: path.into(),
+            verb: "verb",
+            hash: path.to_string(),
+            what: "the step".to_string(),
+            at: "r.lua:2".to_string(),
+            request: Box::new(request),
+        }))
+    }
+
+    /// The code of a run ends.
+    pub fn code_ends(&mut self, run: RunId, outcome: RunOutcome, value: serde_json::Value) -> &Step {
+        self.step(Input::Run(RunInput::Ended { run, end: RunEnd { outcome, why: None, value } }))
+    }
+
+    /// Returns what steps of a run the last step answered, and with what.
+    pub fn answered(&self, run: RunId) -> Vec<(String, serde_json::Value)> {
+        let answers = self.last.effects.iter().filter_map(|effect| match effect {
+            Effect::Run(RunEffect::Answer(of, done)) if *of == run => {
+                Some((done.step.path.to_string(), (*done.value).clone()))
+            }
+            _ => None,
+        });
+        answers.collect()
+    }
+
+    /// Returns the value with which a run ended in the last step.
+    pub fn value_of(&self, run: RunId) -> Option<serde_json::Value> {
+        self.last.records.iter().find_map(|record| match record {
+            Record::RunValue(of, value) if *of == run => Some((**value).clone()),
+            _ => None,
+        })
+    }
+}
+
+/// Returns a send of a run to a role.
+pub fn part(to: &str, deadline: Option<Span>, retries: u32) -> StepRequest {
+    StepRequest::Send(StepSend {
+        to: Some(Address::Role(to.into())),
+        because: None,
+        prompt: "part".into(),
+        kind: None,
+        files: Vec::new(),
+        routed: None,
+        deadline,
+        retries,
+        priority: Priority::Normal,
+        shape: None,
+        on_ask: false,
+    })
+}
+
 /// Returns orders in words.
 pub fn orders(effects: &[Effect]) -> Vec<String> {
     let words = effects.iter().map(|effect| match effect {
@@ -263,6 +331,7 @@ pub fn send_to(to: &str) -> SendCall {
         kind: None,
         files: Vec::new(),
         priority: Priority::Normal,
+        shape: None,
         deadline: None,
         key: None,
     }
@@ -318,6 +387,7 @@ pub fn team(number: u64, max_busy: u32) -> Arc<Team> {
         about: None,
         input: serde_json::Value::Null,
         deadline: None,
+        budget: None,
         at: "r.lua:1".into(),
     };
     team.recipes.insert(recipe.name.clone(), recipe);

@@ -34,6 +34,7 @@ fn worker(name: &str) -> Worker {
         process: None,
         turns: 2,
         session: 7,
+        late: None,
         life: Life {
             ordered: true,
             turns: 3,

@@ -182,7 +182,7 @@ fn a_store_of_a_newer_fleetd_is_refused_and_kept() {
     let (place, refused) = refused_with(&fs::read(newer.file()).unwrap());
     let file = place.file();
     let says =
-        format!("{} was written by a newer fleetd: its schema is version 99, this one knows up to 4", file.display());
+        format!("{} was written by a newer fleetd: its schema is version 99, this one knows up to 5", file.display());
     assert_eq!(refused.to_string(), says);
 }
 
@@ -247,7 +247,7 @@ fn a_store_of_version_1_is_brought_up_to_date_with_all_it_holds() {
 
     let by_hand = Connection::open(place.file()).unwrap();
     let number = |sql: &str| by_hand.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!(number("PRAGMA user_version"), 4);
+    assert_eq!(number("PRAGMA user_version"), 5);
     assert_eq!(number("SELECT count(*) FROM sqlite_schema WHERE name = 'turns_open'"), 1);
     assert_eq!(
         number("SELECT count(*) FROM sqlite_schema WHERE name IN ('seat', 'drafts', 'sessions', 'budgets', 'paused')"),

@@ -10,7 +10,7 @@ use fleetd::fleet::record::{Event, Record};
 use fleetd::fleet::run::{Run, RunOutcome, Step};
 use fleetd::fleet::team::{Address, Generation};
 use fleetd::fleet::time::Time;
-use fleetd::fleet::turn::{Outcome, Priority, Turn, TurnState};
+use fleetd::fleet::turn::{Outcome, Turn, TurnState};
 
 /// A state directory for one test, and a runtime to wait in.
 pub struct Place {
@@ -43,31 +43,11 @@ impl Place {
 }
 
 pub fn turn(id: u64, state: TurnState, at: u64) -> Turn {
+    let to = Address::Role(RoleName::from("upper"));
     let mut turn = Turn {
-        id: TurnId(id),
-        sender: Sender::Operator,
-        to: Address::Role(RoleName::from("upper")),
-        because: None,
-        files: Vec::new(),
-        routed: None,
         kind: Some("bulk".into()),
-        priority: Priority::Normal,
         prompt_bytes: 5,
-        prompt_of: TurnId(id),
-        key: None,
-        accepted: Time(at),
-        deadline: None,
-        timeout: None,
-        retry_of: None,
-        step: None,
-        generation: 3,
-        state: TurnState::Queued,
-        receipt: Vec::new(),
-        worker: None,
-        questions: Vec::new(),
-        outcome: None,
-        why: None,
-        message: None,
+        ..Turn::accepted(TurnId(id), Sender::Operator, to, Time(at), 3)
     };
     turn.enter(TurnState::Queued, Time(at), Some("cap".into()));
     if state != TurnState::Queued {
@@ -96,28 +76,14 @@ pub fn envelope(turn: u64, text: &str) -> Envelope {
         truncated: None,
         work: None,
         retry_of: None,
+        amends: None,
+        late: None,
     }
 }
 
 pub fn run(id: u64, sources: &str) -> Run {
-    Run {
-        id: RunId(id),
-        recipe: "bug-hunt".into(),
-        owner: Sender::Leader,
-        key: None,
-        generation: Generation { number: 3, hash: sources.into() },
-        started: Time(1_000),
-        deadline: None,
-        finished_steps: 0,
-        sent: 0,
-        settled: 0,
-        progress: None,
-        outcome: None,
-        why: None,
-        ended: None,
-        collected: false,
-        message: None,
-    }
+    let generation = Generation { number: 3, hash: sources.into() };
+    Run::begun(RunId(id), "bug-hunt".into(), Sender::Leader, generation, Time(1_000))
 }
 
 pub fn ended(mut run: Run, at: u64, collected: bool) -> Run {
@@ -128,22 +94,8 @@ pub fn ended(mut run: Run, at: u64, collected: bool) -> Run {
 }
 
 pub fn step(run: u64, path: &str, seq: Option<u64>) -> Step {
-    Step {
-        run: RunId(run),
-        path: StepPath::from(path),
-        verb: "send".into(),
-        hash: "abc".into(),
-        what: "to upper".into(),
-        at: "recipes/x.lua:3".into(),
-        began: Time(1_000),
-        turn: None,
-        retries: 0,
-        deadline: None,
-        until: None,
-        question: None,
-        asked: None,
-        seq,
-    }
+    let begun = Step::begun(RunId(run), StepPath::from(path), "send", "recipes/x.lua:3".into(), Time(1_000));
+    Step { hash: "abc".into(), what: "to upper".into(), seq, ..begun }
 }
 
 /// Everything that a whole life of a turn leaves behind.

@@ -1,4 +1,5 @@
-//! Which dialect a request speaks, by its path. What is different about each stands in a file of its own.
+//! Which dialect a request speaks, by its path.
+//! What is different about each stands in a file of its own.
 
 use serde_json::Value;
 

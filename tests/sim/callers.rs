@@ -2,17 +2,19 @@
 //! What they remember comes from answers alone; the fleet's own rows are read only to choose ids worth naming.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use fleetd::fleet::Fleet;
+use fleetd::fleet::acts::Action;
 use fleetd::fleet::caller::{Caller, Sender};
-use fleetd::fleet::events::Action;
 use fleetd::fleet::ids::{Key, Ticket, TurnId, WorkerName};
 use fleetd::fleet::input::{Answer, Asked, Call, Keyed, RunCall, SendCall};
 use fleetd::fleet::refusal::Refusal;
 use fleetd::fleet::seat::Sitter;
+use fleetd::fleet::shape::Shape;
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::{Span, Time};
-use fleetd::fleet::turn::{Priority, TurnState};
+use fleetd::fleet::turn::{Priority, Turn, TurnState};
 use fleetd::fleet::worker::Process;
 
 use super::journal::Journal;
@@ -80,7 +82,7 @@ impl Callers {
                 if !journal.turns.contains_key(&turn.id) || !journal.prompts.contains(&turn.prompt_of) {
                     return Err(format!("{} was accepted and is not stored", turn.id));
                 }
-                self.remember(&open, turn.id, send, now, ttl)?;
+                self.remember(&open, known_as(turn), send, now, ttl)?;
             }
             (Ok(Answer::Settled(turn, envelope)), _) => {
                 let stored = journal.envelopes.get(&turn.id);
@@ -107,7 +109,7 @@ impl Callers {
         Ok(())
     }
 
-    /// The same key and body within its time make the same turn.
+    /// The same key and body within its time make the same turn, under the id that its sender knows.
     fn remember(&mut self, open: &Open, turn: TurnId, send: &SendCall, now: Time, ttl: Span) -> Result<(), String> {
         let (Some(Keyed { key, body, .. }), Some(sender)) = (&send.key, open.caller.sender()) else { return Ok(()) };
         let slot = (sender, key.clone());
@@ -190,6 +192,8 @@ pub fn call_of(op: Op, fleet: &Fleet, journal: &Journal, now: Time) -> Option<(C
                 files: Vec::new(),
                 priority: if urgent { Priority::Now } else { Priority::Normal },
                 deadline: [None, Some(3), Some(30), Some(900)][usize::from(deadline)].map(Span::seconds),
+                shape: (deadline == 1)
+                    .then(|| Arc::new(Shape { schema: serde_json::Value::Bool(true), corrections: 1 })),
                 key,
             };
             (by.caller(), Call::Send(send))
@@ -272,4 +276,9 @@ pub fn call_of(op: Op, fleet: &Fleet, journal: &Journal, now: Time) -> Option<(C
         }
         _ => return None,
     })
+}
+
+/// Returns the id under which its sender knows a turn.
+fn known_as(turn: &Turn) -> TurnId {
+    turn.amends.as_ref().map_or(turn.id, |amends| amends.first)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fleetd::fleet::Limits;
+use fleetd::fleet::bounds::RunBudget;
 use fleetd::fleet::events::FleetEvent;
 use fleetd::fleet::life::{ContextCap, Restarts};
 use fleetd::fleet::team::{Generation, Profile, RecipeSpec, Role, Team};
@@ -23,6 +24,7 @@ pub fn limits() -> Limits {
         max_prompt_bytes: 200,
         max_runs: 3,
         max_steps: 40,
+        commands: vec!["cat".into()],
         key_ttl: Span::days(7),
         evidence: Span::seconds(5),
         grace: Span::seconds(10),
@@ -41,6 +43,7 @@ pub fn team(plan: CharterPlan, number: u64) -> Arc<Team> {
         profiles: BTreeMap::new(),
         roles: BTreeMap::new(),
         recipes: BTreeMap::new(),
+        shapes: Default::default(),
         rubrics: Vec::new(),
         handlers: FleetEvent::WORDS.iter().map(|word| (*word).to_string()).collect(),
     };
@@ -75,6 +78,7 @@ pub fn team(plan: CharterPlan, number: u64) -> Arc<Team> {
         about: None,
         input: Value::Null,
         deadline: plan.changed.then_some(Span::minutes(10)),
+        budget: plan.changed.then_some(RunBudget { turns: Some(3), ..RunBudget::default() }),
         at: "recipes/program.lua:1".into(),
     };
     team.recipes.insert(recipe.name.clone(), recipe);

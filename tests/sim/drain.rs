@@ -12,6 +12,8 @@ use super::watch::Broken;
 use super::world::{Done, World};
 
 const HOUR: u64 = 3_600_000;
+/// Runs that begin runs, and answers that are sent back, take their time.
+const ROUNDS: usize = 2_000;
 
 /// Brings a world to rest and checks what must be true there.
 pub fn drain(world: &mut World) -> Done {
@@ -31,7 +33,7 @@ pub fn drain(world: &mut World) -> Done {
 }
 
 fn settle_down(world: &mut World) -> Done {
-    for _ in 0..200 {
+    for _ in 0..ROUNDS {
         let steps = world.steps;
         world.follow()?;
         for name in world.host.blocked() {
@@ -57,7 +59,7 @@ fn settle_down(world: &mut World) -> Done {
             _ => return Ok(()),
         }
     }
-    Err(Broken { rule: "a fleet comes to rest", how: "it still moves after 200 rounds".to_string() })
+    Err(Broken { rule: "a fleet comes to rest", how: format!("it still moves after {ROUNDS} rounds") })
 }
 
 fn answer_first_open(world: &mut World) -> Done {
@@ -90,7 +92,9 @@ fn ended_or_explained(world: &World) -> Done {
         return stuck(format!("{} is not answered: {question:?}", question.id));
     }
     for id in world.open_runs() {
-        let waits = world.fleet.turns().any(|turn| turn.step.as_ref().is_some_and(|step| step.run == id));
+        let of_run = |at: &Option<fleetd::fleet::turn::StepRef>| at.as_ref().is_some_and(|at| at.run == id);
+        let waits = world.fleet.turns().any(|turn| of_run(&turn.step))
+            || world.fleet.runs().any(|child| child.outcome.is_none() && of_run(&child.parent));
         if !waits {
             return Err(Broken { rule: "a run goes on", how: format!("{id} waits for nothing") });
         }
@@ -106,7 +110,9 @@ fn must_wait(world: &World, turn: &Turn) -> bool {
         Address::Role(role) => role.clone(),
         Address::Worker(name) => match fleet.worker(name) {
             Some(worker) if !worker.is_free() => {
-                return matches!(worker.state, WorkerState::Failed(_)) || fleet.team().is_none();
+                let stopped = fleet.budget(&worker.role).is_some_and(|budget| budget.until.is_none());
+                let waits = worker.state == WorkerState::Starting && stopped;
+                return waits || matches!(worker.state, WorkerState::Failed(_)) || fleet.team().is_none();
             }
             Some(worker) => worker.role.clone(),
             None => return false,

@@ -28,6 +28,9 @@ impl Code {
         if value["id"] != question.to_string() {
             return Err(format!("{path} with the question {value}"));
         }
+        if self.is_lost(path) {
+            return Ok(());
+        }
         let request = self.asked.get(&send).or_else(|| self.below.get(&send));
         if !matches!(request, Some(StepRequest::Send(send)) if send.on_ask) {
             return Err(format!("{path}, and does not answer there"));
@@ -43,6 +46,9 @@ impl Code {
     /// A question needs no answer any more: the function is given up with all that it asked for.
     pub fn question_over(&mut self, over: &StepPath) -> Result<(), String> {
         let Some(path) = asked_of(over) else { return Err(format!("{over}, which is no question")) };
+        if self.is_lost(over) {
+            return Ok(());
+        }
         if !self.given_up.insert(path.clone()) {
             return Err(format!("{over} twice"));
         }
@@ -61,7 +67,8 @@ impl Code {
 
     /// Takes the answer of a step and returns what was asked for, unless nobody waits for it any more.
     pub fn take(&mut self, path: &StepPath, value: &Value) -> Result<Option<StepRequest>, String> {
-        let gone = self.given_up.iter().any(|over| path.as_str().starts_with(&format!("{over}.")));
+        let over = self.given_up.iter().any(|over| path.as_str().starts_with(&format!("{over}.")));
+        let gone = over || self.is_lost(path);
         if let Some(request) = self.asked.remove(path).or_else(|| self.said.remove(path)) {
             let ends_early = self.functions.keys().any(|asked| send_of(asked).as_ref() == Some(path));
             return if ends_early {
@@ -79,6 +86,24 @@ impl Code {
             self.say(&asked, Some(format!("after {text}")), None);
         }
         Ok(Some(request))
+    }
+
+    /// A part has won: what the others asked for, and what is done for them, is given up.
+    pub fn give_up_rest(&mut self) {
+        let first = self.asked.keys().next().and_then(|path| path.as_str().split_once('['));
+        let Some(base) = first.map(|(base, _)| base.to_string()) else { return };
+        let prefix = format!("{base}[");
+        let goes_on = |path: &StepPath| !path.as_str().starts_with(&prefix);
+        self.asked.clear();
+        self.below.retain(|path, _| goes_on(path));
+        self.said.retain(|path, _| goes_on(path));
+        self.functions.retain(|path, _| goes_on(path));
+        self.lost.insert(prefix);
+        self.said.insert(base.into(), StepRequest::GiveUp("a part won".to_string()));
+    }
+
+    fn is_lost(&self, path: &StepPath) -> bool {
+        self.lost.iter().any(|prefix| path.as_str().starts_with(prefix))
     }
 
     fn begin(&mut self, path: StepPath, question: QuestionId, waiting: VecDeque<(StepPath, QuestionId)>) {

@@ -43,6 +43,7 @@ pub struct Journal {
     pub drafts: BTreeMap<TurnId, Arc<str>>,
     pub budgets: BTreeMap<RoleName, Arc<Budget>>,
     pub paused: Option<Pause>,
+    pub late: BTreeMap<TurnId, Option<Arc<Envelope>>>,
 }
 
 impl Journal {
@@ -72,6 +73,7 @@ impl Journal {
             }
             Record::RunValue(id, _) => return once(self.run_values.insert(*id), format!("the value of {id}")),
             Record::Step(step) => drop(self.steps.insert((step.run, step.path.clone()), step.clone())),
+            Record::StepGone(run, path) => drop(self.steps.remove(&(*run, path.clone()))),
             Record::StepValue(run, path, value) => {
                 let before = self.step_values.insert((*run, path.clone()), value.clone());
                 return once(before.is_none(), format!("the value of step {path} of {run}"));
@@ -87,6 +89,10 @@ impl Journal {
             Record::Budget(role, Some(budget)) => drop(self.budgets.insert(role.clone(), budget.clone())),
             Record::Budget(role, None) => drop(self.budgets.remove(role)),
             Record::Paused(pause) => self.paused = pause.clone(),
+            Record::Late(id, late) => {
+                let before = self.late.insert(*id, late.clone());
+                return once(before.is_none() || late.is_none(), format!("the late reply to {id}"));
+            }
             Record::Event(_) => {}
         }
         Ok(())

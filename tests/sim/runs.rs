@@ -2,11 +2,17 @@
 //! stage depends on what it was answered. It notices an answer that is doubled, out of order or for no step of its own.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use fleetd::fleet::asked::{ASKED, OVER};
+use fleetd::fleet::bounds::RunBudget;
+use fleetd::fleet::commands::Command;
 use fleetd::fleet::ids::{RunId, StepPath};
 use fleetd::fleet::refusal::RefusalKind;
-use fleetd::fleet::run::{FinishedStep, RunEffect, RunEnd, RunInput, RunOutcome, StepRequest, StepSend};
+use fleetd::fleet::run::{
+    FinishedStep, RunEffect, RunEnd, RunInput, RunOutcome, StepCommand, StepRecipe, StepRequest, StepSend,
+};
+use fleetd::fleet::shape::Shape;
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::Span;
 use fleetd::fleet::turn::Priority;
@@ -31,6 +37,10 @@ pub struct Code {
     pub said: BTreeMap<StepPath, StepRequest>,
     /// Questions that needed no answer any more before there was one.
     pub given_up: BTreeSet<StepPath>,
+    /// The first answer of this stage wins, and the rest is given up.
+    race: bool,
+    /// What stands before the paths of parts that were given up.
+    pub lost: BTreeSet<String>,
     /// The hash of every answer so far.
     digest: u64,
     next_seq: u64,
@@ -47,6 +57,8 @@ impl Code {
             below: BTreeMap::new(),
             said: BTreeMap::new(),
             given_up: BTreeSet::new(),
+            race: false,
+            lost: BTreeSet::new(),
             digest: 0,
             next_seq: 0,
             over: false,
@@ -131,6 +143,9 @@ impl Runs {
         code.next_seq += 1;
         let text = finished.value.to_string();
         code.digest = text.bytes().fold(code.digest ^ seq.unwrap_or(0), |hash, byte| mix(hash ^ u64::from(byte)));
+        if of_stage && code.race && !code.asked.is_empty() {
+            code.give_up_rest();
+        }
         if of_stage && code.asked.is_empty() {
             code.stage += 1;
             self.go_on(run);
@@ -161,7 +176,8 @@ impl Runs {
             return;
         }
         let n = code.stage;
-        match rng.below(10) {
+        code.race = rng.percent(40);
+        match rng.below(13) {
             0..5 => {
                 for part in 0..1 + rng.below(3) {
                     let path = StepPath::from(format!("each#{n}[{part}].send#1"));
@@ -177,6 +193,22 @@ impl Runs {
             }
             8 => {
                 code.asked.insert(format!("ask_leader#{n}").into(), StepRequest::Ask("shall I?".into()));
+            }
+            12 => {
+                let command = Command { argv: vec!["cat".to_string()], cwd: None, timeout: Span::seconds(40) };
+                let wanted = StepCommand { command, stdin: "x".into() };
+                code.asked.insert(format!("command#{n}").into(), StepRequest::Command(wanted));
+            }
+            10 | 11 => {
+                let wanted = StepRecipe {
+                    recipe: "program".into(),
+                    job: Arc::new(Value::from(rng.below(1_000))),
+                    deadline: rng.percent(50).then(|| Span::seconds(5 + rng.below(60))),
+                    budget: rng
+                        .percent(30)
+                        .then(|| RunBudget { turns: Some(1 + rng.below(4)), ..RunBudget::default() }),
+                };
+                code.asked.insert(format!("recipe#{n}").into(), StepRequest::Recipe(wanted));
             }
             _ => {
                 code.asked.insert(format!("random#{n}").into(), StepRequest::Value(Value::from(rng.below(1_000))));
@@ -216,6 +248,8 @@ pub fn send(rng: &mut Rng) -> StepSend {
         deadline: rng.percent(50).then(|| Span::seconds(5 + rng.below(60))),
         retries: rng.below(3) as u32,
         priority: if rng.percent(10) { Priority::Now } else { Priority::Normal },
+        // What workers answer in here is no JSON, so each correction is used.
+        shape: rng.percent(20).then(|| Arc::new(Shape { schema: Value::Bool(true), corrections: rng.below(3) as u32 })),
         on_ask: rng.percent(70),
     }
 }
@@ -235,6 +269,8 @@ fn step(run: RunId, path: StepPath, request: StepRequest) -> RunInput {
 fn verb_of(request: &StepRequest) -> &'static str {
     match request {
         StepRequest::Send(_) => "send",
+        StepRequest::Recipe(_) => "recipe",
+        StepRequest::Command(_) => "command",
         StepRequest::Sleep(_) => "sleep",
         StepRequest::Now => "now",
         StepRequest::Value(_) => "random",
@@ -242,6 +278,7 @@ fn verb_of(request: &StepRequest) -> &'static str {
         StepRequest::Ask(_) => "ask_leader",
         StepRequest::Progress(_) => "progress",
         StepRequest::Answer(_) => "answer",
+        StepRequest::GiveUp(_) => "race",
     }
 }
 

@@ -9,7 +9,7 @@ use fleetd::fleet::ids::{MessageId, RoleName, TurnId, WorkerName};
 use fleetd::fleet::input::{Answer, Call, Effect, Input, Step, WorkEffect};
 use fleetd::fleet::mail::{About, Question};
 use fleetd::fleet::record::Record;
-use fleetd::fleet::run::RunEffect;
+use fleetd::fleet::run::{RunEffect, RunOutcome};
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::Time;
 use fleetd::fleet::turn::{Outcome, Priority, Turn, TurnState};
@@ -122,6 +122,20 @@ impl Watch {
                     return broken("unknown only where a host died", format!("{id}: {:?}", envelope.why));
                 }
                 Ok(())
+            }
+            Record::Late(id, Some(late)) => {
+                let ended = journal.envelopes.get(id).is_some_and(|end| {
+                    matches!(end.outcome, Outcome::TimedOut | Outcome::Cancelled) && end.outcome != late.outcome
+                });
+                let said = late.ok && late.late.is_some() && *late.text == *format!("the reply to {id}");
+                let mail = step
+                    .records
+                    .iter()
+                    .any(|record| matches!(record, Record::Message(message) if message.about == About::Late(*id)));
+                match ended && said && mail {
+                    true => Ok(()),
+                    false => broken("a late reply is held and marked", format!("{id}: {late:?}")),
+                }
             }
             Record::Draft(id, None) => {
                 self.drafted.extend(journal.drafts.get(id).map(|text| (*id, text.clone())));
@@ -281,6 +295,10 @@ fn caps(step: &Step, fleet: &Fleet, limits: &Limits) -> Checked {
         if fleet.paused().is_some() {
             return broken("nothing is handed out in a pause", format!("{} to {}", turn.id, worker.name));
         }
+        // A command of a run is in no role.
+        if worker.is_command() {
+            continue;
+        }
         let role = fleet.team().and_then(|team| team.roles.get(&worker.role));
         let busy = fleet.workers().filter(|other| other.role == worker.role && other.is_occupied()).count();
         if role.is_none_or(|role| busy > role.max_busy as usize) {
@@ -316,8 +334,21 @@ fn due(fleet: &Fleet, journal: &Journal, limits: &Limits, now: Time, came_back: 
             return broken("deadlines are kept", format!("{} is {:?}", turn.id, turn.state));
         }
     }
-    if let Some(run) = fleet.runs().find(|run| run.outcome.is_none() && later(run.deadline)) {
+    // One that reached its deadline comes to its own end, for which it has a while.
+    let end = |run: &fleetd::fleet::run::Run| match &run.closing {
+        // It waits for the turns that its budget has paid for.
+        Some(closing) if closing.outcome == RunOutcome::Budget => None,
+        Some(closing) => Some(closing.until),
+        None => run.deadline,
+    };
+    if let Some(run) = fleet.runs().find(|run| run.outcome.is_none() && later(end(run))) {
         return broken("deadlines are kept", format!("{} goes on", run.id));
+    }
+    if let Some(run) = fleet.runs().find(|run| {
+        run.outcome.is_none()
+            && run.parent.as_ref().is_some_and(|at| fleet.run(at.run).is_none_or(|parent| parent.outcome.is_some()))
+    }) {
+        return broken("a run ends with the one above it", format!("{} goes on", run.id));
     }
     let open = |step: &fleetd::fleet::run::Step| fleet.run(step.run).is_some_and(|run| run.outcome.is_none());
     let sleeps =

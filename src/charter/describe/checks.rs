@@ -9,12 +9,20 @@ pub(in crate::charter) const TESTS: &[Described] = &[
         name: "worker",
         params: &[
             ("role", "string"),
-            ("fn", "fun(task: { prompt: string, kind: string?, to: string, try: integer }): any"),
+            ("fn", "fun(task: { prompt: string, kind: string?, to: string, try: integer, complaint: string? }): any"),
         ],
         returns: "",
-        about: "Scripts the workers of a role (or one worker): what the function returns is the reply text; `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.",
+        about: "Scripts the workers of a role (or one worker): what the function returns is the reply text, or a table for the JSON of one; where an answer was sent back, `task.complaint` says what was wrong with it. `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.",
         spec: None,
         example: "",
+    },
+    Described {
+        name: "command",
+        params: &[("fn", "fun(argv: string[]): any")],
+        returns: "",
+        about: "Scripts the commands of runs: what the function returns is what the program printed; `t.fail(why)` is another status than 0.",
+        spec: None,
+        example: r#"t.command(function(argv) return argv[1] == "git" and "main\n" or t.fail("exit 1") end)"#,
     },
     Described {
         name: "run",

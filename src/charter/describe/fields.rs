@@ -172,7 +172,55 @@ pub(in crate::charter) const RECIPE: &[Field] = &[
         "table<string, string>?",
         "The fields of the job: `\"string\"`, `\"integer\"`, `\"number\"`, `\"boolean\"`, `\"any\"`, each with `[]` for a list and `?` for one that may be left out. Absent: any job.",
     ),
-    field("deadline", "string|number|nil", "How long a run may take from its start, such as `\"30m\"`."),
+    field(
+        "deadline",
+        "string|number|nil",
+        "How long a run may take from its start, such as `\"30m\"`. When it passes, its open turns end as timed out, and the code has 10 s to come to its end with what it has.",
+    ),
+    field(
+        "budget",
+        "fleet.Budget?",
+        "What a run, with the runs below it, may use at most; judged before each turn. When it is used up, sends give an envelope with the error `budget`, and the run ends as `budget` with what its code returns.",
+    ),
+];
+
+/// Fields of `budget`.
+pub(in crate::charter) const BUDGET: &[Field] = &[
+    field("turns", "integer?", "Turns, each try counted."),
+    field(
+        "tokens",
+        "integer?",
+        "Tokens read, written, and written to a cache, where agents tell them; not those read from a cache.",
+    ),
+    field("cost", "number?", "US dollars, where agents tell them."),
+];
+
+/// Fields of the spec of `run:command`.
+pub(in crate::charter) const COMMAND: &[Field] = &[
+    field("cwd", "string?", "Where it runs; the daemon's own directory if absent."),
+    field("stdin", "string?", "What it reads; nothing if absent."),
+    field("timeout", "string|number|nil", "How long it may take; `\"10m\"` if absent, 60 minutes at most."),
+];
+
+/// Fields of the spec of `run:recipe`.
+pub(in crate::charter) const SUB: &[Field] = &[
+    field(
+        "deadline",
+        "string|number|nil",
+        "Shorter than the recipe's own, such as `\"5m\"`. The deadline of the run above holds, too.",
+    ),
+    field("budget", "fleet.Budget?", "Instead of the recipe's own. The budget of the run above holds, too."),
+];
+
+/// Fields of what a run below a run came to.
+pub(in crate::charter) const SUB_RUN: &[Field] = &[
+    field("ok", "boolean", "True when it is `done` or `partial`."),
+    field("outcome", "string", "How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`, `budget`."),
+    field("value", "any", "What it returned."),
+    field("error", "string?", "The word of its outcome when it is not ok; `busy` when too many runs are under way."),
+    field("why", "string?", "Why it ended so, for people."),
+    field("run", "string?", "Its id."),
+    field("usage", "table?", "What its turns used: `input`, `output`, `cache_read`, `cache_write`, `cost`."),
 ];
 
 /// Fields of `run:send`.
@@ -186,8 +234,22 @@ pub(in crate::charter) const SEND: &[Field] = &[
         "The files that it is about, as paths in the repository, 64 at most; rubrics see them. They are not opened.",
     ),
     field("deadline", "string|number|nil", "From acceptance to the reply, each try anew, such as `\"8m\"`."),
-    field("retries", "integer?", "How often a timed out or lost turn is tried again on another worker; 0 if absent."),
+    field(
+        "retries",
+        "integer?",
+        "How often a turn is tried again that timed out, was lost, or was not taken by any worker in time (`busy`): as a new turn, on another worker where one is there; 0 if absent.",
+    ),
     field("priority", "string?", "`\"now\"` goes first; `\"normal\"` if absent."),
+    field(
+        "schema",
+        "string|table|nil",
+        "What the answer must be: a type of the short form such as `\"string[]\"` or `\"finding[]\"`, fields with their types, or a JSON Schema. The worker is told, and `envelope.data` is the checked answer.",
+    ),
+    field(
+        "corrections",
+        "integer?",
+        "How often an answer that does not fit `schema` is sent back with what is wrong; 2 if absent, 10 at most. Each time is a turn.",
+    ),
     field(
         "on_ask",
         "(fun(question: fleet.Question): string?)|nil",
@@ -285,16 +347,22 @@ pub(in crate::charter) const USED: &[Field] = &[
 pub(in crate::charter) const ENVELOPE: &[Field] = &[
     field("ok", "boolean", "True exactly when the worker replied."),
     field("text", "string", "The reply; empty when there is none."),
+    field("data", "any", "The reply as data, where a `schema` was asked for and it fits."),
     field(
         "error",
         "string?",
-        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`, `busy`.",
+        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `schema` when the answer does not fit its schema, `budget` when the run has used up its budget.",
     ),
     field("why", "string?", "Why it ended so, for people."),
     field("outcome", "string", "How the turn ended."),
-    field("turn", "string", "The turn's id."),
+    field("turn", "string?", "The turn's id; absent when none was begun."),
     field("from", "table", "Who answered: `worker`, `role`, `profile`, `launcher`."),
     field("stderr", "string?", "The end of what the process wrote to stderr."),
+    field(
+        "exit",
+        "table?",
+        "How the process ended, for a worker that is one process a turn: its `code`, or the `signal` that ended it.",
+    ),
     field(
         "work",
         "table?",
@@ -303,10 +371,30 @@ pub(in crate::charter) const ENVELOPE: &[Field] = &[
     field("times", "table", "When what happened, in milliseconds since 1970."),
 ];
 
+/// Fields of the spec of `run:vote`.
+pub(in crate::charter) const VOTE: &[Field] =
+    &[field("quorum", "integer?", "How many equal votes decide; more than half of the parts if absent.")];
+
+/// Fields of what a vote came to.
+pub(in crate::charter) const VOTED: &[Field] = &[
+    field("decided", "boolean", "True when a value has its quorum."),
+    field("value", "any", "The value that has it; absent when none has."),
+    field("votes", "integer", "How many votes the first of the tally has."),
+    field("quorum", "integer", "How many it needs."),
+    field("of", "integer", "How many parts there were."),
+    field(
+        "tally",
+        "table[]",
+        "What was voted for, most votes first: `value`, `votes`, and `parts`, the places of who voted so.",
+    ),
+    field("missing", "fleet.Missing[]", "Parts that did not vote, and those that were given up."),
+    field("why", "string?", "Why nothing is decided, for people."),
+];
+
 /// Fields of one thing that `run:split` found missing.
 pub(in crate::charter) const MISSING: &[Field] = &[
     field("part", "integer", "Its place in the list."),
-    field("item", "any", "What `run:each` was given at that place."),
+    field("item", "any", "What stands at that place in the list that `run:each`, `run:race` or `run:vote` was given."),
     field("error", "string", "The outcome's word."),
     field("why", "string?", "Why, for people."),
     field("turn", "string?", "Its last turn."),
@@ -314,7 +402,7 @@ pub(in crate::charter) const MISSING: &[Field] = &[
 
 /// Fields of what `t.run` gives back.
 pub(in crate::charter) const TEST_RUN: &[Field] = &[
-    field("outcome", "string", "`done`, `partial` or `failed`."),
+    field("outcome", "string", "`done`, `partial`, `failed`, `timed_out` or `budget`."),
     field("value", "any", "The run's value."),
     field("why", "string?", "Why, unless it is done."),
 ];

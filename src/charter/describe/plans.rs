@@ -112,6 +112,11 @@ pub(in crate::charter) const API: &[Field] = &[
         "True for one that other machines can reach without any proof once it is started; `[launch] allow_exposed` in fleetd.toml must allow that.",
     ),
     field(
+        "types",
+        "boolean?",
+        "True for one that types what it is told into a terminal: characters that are keys are taken out of texts.",
+    ),
+    field(
         "user",
         "string?",
         "The user name of basic authentication, whose password is `worker.password`; absent: none.",
@@ -127,6 +132,7 @@ pub(in crate::charter) const API: &[Field] = &[
         "fleet.Events?",
         "Its stream of events: hints to look at once. What they mean is in the plan's `signs`.",
     ),
+    field("asks", "fleet.Call?", "What it answers while it asks a person nothing; asked for while it works."),
     field("tools", "fleet.Mend?", "How it is seen and mended that it has lost the fleet's tools."),
     field("show", "fleet.Call?", "Shows the conversation in its pane, tried for a while after it is up."),
     field(

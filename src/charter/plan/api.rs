@@ -18,9 +18,16 @@ pub(super) fn api(what: String, value: &Value) -> Result<Api, Wrong> {
     if !say.body.as_ref().is_some_and(|body| body.to_string().contains("@{fleet.text}")) {
         return fields.refuse("say", "the turn's text is nowhere in its body: put worker.text where it belongs");
     }
+    if flag(&fields, "attach")?
+        && let Some(name) = ["user", "open", "show", "tools"].into_iter().find(|name| fields.get(name).is_some())
+    {
+        return fields.refuse(name, "a program that is attached to is somebody else's, and has none of this");
+    }
     Ok(Api {
         attach: flag(&fields, "attach")?,
         exposed: flag(&fields, "exposed")?,
+        types: flag(&fields, "types")?,
+        asks: inner(&fields, "asks", call)?,
         user: fields.text("user")?,
         ready: need_call(&fields, "ready")?,
         open: inner(&fields, "open", open)?,
@@ -128,6 +135,15 @@ mod tests {
         plan
     }
 
+    #[test]
+    fn what_is_attached_to_has_no_conversation_of_ours() {
+        let told = refused(|plan| {
+            plan["api"]["attach"] = json!(true);
+            plan["argv"] = json!([]);
+        });
+        assert!(told.contains("field 'user': a program that is attached to is somebody else's"), "{told}");
+    }
+
     fn refused(change: impl FnOnce(&mut Value)) -> String {
         read("plan".into(), &plan(change)).expect_err("it is wrong").message
     }
@@ -159,7 +175,12 @@ mod tests {
         assert!(told.contains("field 'api': it goes with drive = \"api\" only"), "{told}");
         let told = refused(|plan| plan["argv"] = json!([]));
         assert!(told.contains("field 'argv': a worker needs a program to start"), "{told}");
-        let told = refused(|plan| plan["api"]["attach"] = json!(true));
+        let told = refused(|plan| {
+            plan["api"]["attach"] = json!(true);
+            for name in ["user", "open", "show", "tools"] {
+                plan["api"].as_object_mut().expect("a table").remove(name);
+            }
+        });
         assert!(told.contains("field 'argv': a program that is attached to is not started"), "{told}");
     }
 }

@@ -189,7 +189,7 @@ fn whoever_dies_and_whenever_each_question_has_one_answer_and_the_run_ends() {
     let sources = Arc::new(Sources::from_files([("r.lua", RECIPE)]));
     let world = World::load(sources, Generation::default(), Arc::default()).expect("loads");
     let mut seen = BTreeMap::<&str, usize>::new();
-    for seed in 1..=60u64 {
+    for seed in 1..=180u64 {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut draw = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

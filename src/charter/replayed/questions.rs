@@ -108,22 +108,7 @@ impl<'w> Course<'w> {
 }
 
 fn step(path: StepPath, verb: &str) -> Step {
-    Step {
-        run: RunId(1),
-        path,
-        verb: verb.to_owned(),
-        hash: String::new(),
-        what: String::new(),
-        at: "r.lua:1".to_owned(),
-        began: Time(0),
-        turn: None,
-        retries: 0,
-        deadline: None,
-        until: None,
-        question: None,
-        asked: None,
-        seq: None,
-    }
+    Step::begun(RunId(1), path, verb, "r.lua:1".to_owned(), Time(0))
 }
 
 /// What the fleet knows of the questions of a run.

@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use super::questions::Answering;
 use super::strands::{Group, Place, Resume, Strand, Waiting};
-use super::{REFUSED, RUN_TIME, STEP_TIME, failed};
+use super::{DIVERGENCE, REFUSED, RUN_TIME, STEP_TIME, failed};
 use crate::charter::error::CharterError;
+use crate::charter::explain::both_sides;
 use crate::charter::json as border;
 use crate::charter::meter::{self, Allowance};
 use crate::charter::steps::{self, Asked, Reached};
@@ -21,6 +22,9 @@ use crate::charter::world::World;
 use crate::fleet::asked::{ASKED, OVER};
 use crate::fleet::ids::{RunId, StepPath};
 use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, Step};
+
+/// How deep `run:each` may be nested: each level makes the paths of all steps below it longer.
+const DEEPEST: usize = 16;
 
 /// A run that is executed.
 pub(super) struct LiveRun {
@@ -38,6 +42,8 @@ pub(super) struct LiveRun {
     finished: VecDeque<FinishedStep>,
     newest: Option<u64>,
     used: Duration,
+    /// What the memory grew by while its code ran, as far as can be told: garbage is collected at any time.
+    pub(super) held: isize,
     pub(super) queued: bool,
 }
 
@@ -73,6 +79,7 @@ impl LiveRun {
             newest: finished.last().and_then(|done| done.step.seq),
             finished: finished.into(),
             used: Duration::ZERO,
+            held: 0,
             queued: false,
         })
     }
@@ -86,6 +93,11 @@ impl LiveRun {
         self.newest = seq;
         self.finished.push_back(step);
         true
+    }
+
+    /// Returns how the run ends that must make room for the others.
+    pub(super) fn too_large(&self) -> RunEnd {
+        failed(format!("{}: {}, and this run held most of it", self.at, meter::MEMORY))
     }
 
     /// Resumes one coroutine, or takes one finished step; returns whether there may be more to do.
@@ -121,8 +133,12 @@ impl LiveRun {
                 return Ok(());
             }
             return Err(failed(format!(
-                "divergence: the journal says that run:{} ({}) was called at {} as {}, but the code never came there",
-                step.verb, step.what, step.at, step.path
+                "{DIVERGENCE} the journal says that run:{} ({}) was called at {} as {}, but the code {}",
+                step.verb,
+                step.what,
+                step.at,
+                step.path,
+                self.where_it_is()
             )));
         };
         self.answering.remove(&step.path);
@@ -184,13 +200,7 @@ impl LiveRun {
             Err(error) => {
                 let failure = world.failure(&error, used.blown);
                 match (failure.fatal, self.strands[index].place.clone()) {
-                    (false, Place::Part { group, .. }) => {
-                        let (parent, members) = (self.groups[group].parent, self.groups[group].members.clone());
-                        self.abandon(members, out)?;
-                        let text = native_text(&failure.error);
-                        self.runnable.push_back((parent, Resume::Error(text)));
-                        Ok(())
-                    }
+                    (false, Place::Part { group, place }) => self.broke(group, place, native_text(&failure.error), out),
                     (false, Place::Answers { send }) => self.question_done(world, &send, Err(&failure.error), out),
                     _ => Err(failed(failure.error.to_string())),
                 }
@@ -218,10 +228,12 @@ impl LiveRun {
                 self.runnable.push_back((index, Resume::Error(format!("{at}: {why}"))));
                 Ok(())
             }
-            Ok(Asked::Each { items, function }) => {
-                let path = self.path(index, "each");
-                self.each(world, index, &path, items, &function)
+            Ok(Asked::Parts { kind, .. }) if self.strands[index].scope.matches('[').count() >= DEEPEST => {
+                let why = format!("{at}: run:{} is nested deeper than {DEEPEST} levels", kind.verb());
+                self.runnable.push_back((index, Resume::Error(why)));
+                Ok(())
             }
+            Ok(Asked::Parts { kind, items, function }) => self.parts(world, index, (kind, at), items, &function),
             Ok(Asked::Step { step, on_ask }) => {
                 let path = StepPath::from(self.path(index, step.verb));
                 if let Some(function) = on_ask {
@@ -251,10 +263,10 @@ impl LiveRun {
         out: &mut dyn FnMut(RunInput),
     ) -> Result<(), RunEnd> {
         match self.recorded.get(&path) {
-            Some(record) if record.verb != step.verb || record.hash != step.hash => Err(failed(format!(
-                "divergence: the journal says that {path} was run:{} ({}) at {}, but the code came to run:{} ({}) at {at}",
-                record.verb, record.what, record.at, step.verb, step.what
-            ))),
+            Some(record) if record.verb != step.verb || record.hash != step.hash => {
+                let reached = Step { what: step.what, ..Step::begun(self.id, path, step.verb, at, record.began) };
+                Err(failed(both_sides(record, &reached)))
+            }
             Some(_) => Ok(()),
             None => {
                 out(RunInput::Step {
@@ -280,14 +292,44 @@ impl LiveRun {
     ) -> Result<(), RunEnd> {
         let place = self.strands[index].place.clone();
         if place == Place::Recipe {
-            return Err(self.end(world, values));
+            return Err(self.left_out().unwrap_or_else(|| self.end(world, values)));
         }
         let value = values.into_iter().next().unwrap_or(LuaValue::Nil);
         self.strands[index].thread = None;
         match place {
-            Place::Part { group, place } => self.gather(world, group, place, value),
+            Place::Part { group, place } => self.gather(world, group, place, value, out),
             Place::Answers { send } => self.question_done(world, &send, Ok(value), out),
             Place::Recipe => Ok(()),
+        }
+    }
+
+    /// Returns how many finished steps the code has not come to yet.
+    pub(super) fn unread(&self) -> usize {
+        self.finished.len()
+    }
+
+    /// Returns the end of a run whose code has ended although its journal has more: a step that no part of it asked for.
+    fn left_out(&self) -> Option<RunEnd> {
+        let asked_for = |step: &Step| {
+            let by_fleet = matches!(step.verb.as_str(), ASKED | OVER);
+            by_fleet || self.waiting.contains_key(&step.path) || self.unheard.contains(&step.path)
+        };
+        let left = self.finished.iter().map(|done| &done.step).find(|step| !asked_for(step))?;
+        Some(failed(format!(
+            "{DIVERGENCE} the journal says that run:{} ({}) was called at {} as {}, but the code of the recipe at {} has ended",
+            left.verb, left.what, left.at, left.path, self.at
+        )))
+    }
+
+    /// Says where the code is that did not come where its journal was.
+    fn where_it_is(&self) -> String {
+        let mut waits: Vec<String> =
+            self.waiting.iter().map(|(path, waiting)| format!("{path} at {}", waiting.at)).collect();
+        waits.sort();
+        waits.truncate(3);
+        match waits.is_empty() {
+            true => format!("of the recipe at {} never came there", self.at),
+            false => format!("never came there; it waits for {}", waits.join(", ")),
         }
     }
 

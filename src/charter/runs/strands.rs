@@ -1,13 +1,16 @@
-//! The coroutines of a run: what each belongs to and waits for, how `run:each` starts and gathers them, and how they are
-//! given up. When one goes on is decided in `live`.
+//! The coroutines of a run: what each belongs to and waits for, how `run:each` and its like start and gather them, and how
+//! they are given up. When one goes on is decided in `live`, when a race or a vote is, in `decided`.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use mlua::{Function, MultiValue, Thread, Value as LuaValue};
+use serde_json::Value;
 
+use super::decided::{is_good, outcome, vote};
 use super::failed;
 use super::live::LiveRun;
+use crate::charter::steps::{self, Kind};
 use crate::charter::world::World;
 use crate::fleet::ids::StepPath;
 use crate::fleet::run::{RunEnd, RunInput};
@@ -28,18 +31,36 @@ pub(super) struct Strand {
 pub(super) enum Place {
     /// The recipe's function.
     Recipe,
-    /// One part of a `run:each`.
+    /// One part of a `run:each`, `run:race` or `run:vote`.
     Part { group: usize, place: usize },
     /// The function beside a send that answers what is asked in its turn.
     Answers { send: StepPath },
 }
 
-/// The coroutines of one `run:each`.
+/// The coroutines of one `run:each`, `run:race` or `run:vote`.
 pub(super) struct Group {
     pub parent: usize,
+    pub kind: Kind,
+    pub path: String,
+    /// Where it is in the charter.
+    pub at: String,
     pub members: Vec<usize>,
+    /// What came, in the order of the items; null where nothing did.
     pub results: Vec<LuaValue>,
+    /// Which parts came to an end.
+    pub came: Vec<bool>,
     pub left: usize,
+    /// The values that were voted for, in the order in which they first came.
+    pub votes: Vec<Votes>,
+}
+
+/// Parts that agree.
+pub(super) struct Votes {
+    /// What they agree on, in a form in which equal values are equal texts.
+    pub key: String,
+    pub value: LuaValue,
+    /// Their places, from 0.
+    pub parts: Vec<usize>,
 }
 
 /// How a coroutine goes on.
@@ -86,14 +107,15 @@ impl LiveRun {
         Ok(index)
     }
 
-    pub(super) fn each(
+    pub(super) fn parts(
         &mut self,
         world: &World,
         parent: usize,
-        path: &str,
+        (kind, at): (Kind, String),
         items: Vec<LuaValue>,
         function: &Function,
     ) -> Result<(), RunEnd> {
+        let path = self.path(parent, kind.verb());
         let group = self.groups.len();
         let left = items.len();
         let mut members = Vec::with_capacity(left);
@@ -102,7 +124,8 @@ impl LiveRun {
             let scope = format!("{path}[{}].", place + 1);
             members.push(self.begin(world, function, args, scope, Place::Part { group, place })?);
         }
-        self.groups.push(Group { parent, members, results: vec![LuaValue::NULL; left], left });
+        let (results, came) = (vec![LuaValue::NULL; left], vec![false; left]);
+        self.groups.push(Group { parent, kind, path, at, members, results, came, left, votes: Vec::new() });
         match left {
             0 => self.gathered(world, group),
             _ => Ok(()),
@@ -110,21 +133,73 @@ impl LiveRun {
     }
 
     /// Takes what one part returned.
-    pub(super) fn gather(&mut self, world: &World, group: usize, place: usize, value: LuaValue) -> Result<(), RunEnd> {
+    pub(super) fn gather(
+        &mut self,
+        world: &World,
+        group: usize,
+        place: usize,
+        value: LuaValue,
+        out: &mut dyn FnMut(RunInput),
+    ) -> Result<(), RunEnd> {
+        let value = if value.is_nil() { LuaValue::NULL } else { value };
         let of = &mut self.groups[group];
-        if !value.is_nil() {
-            of.results[place] = value;
-        }
+        of.results[place] = value.clone();
+        of.came[place] = true;
         of.left -= 1;
-        match of.left {
-            0 => self.gathered(world, group),
-            _ => Ok(()),
+        let decided = match of.kind {
+            Kind::Each => None,
+            Kind::Race => is_good(&value).then(|| (format!("part {} won", place + 1), Value::from(place + 1))),
+            Kind::Vote { quorum } => match vote(&world.lua, of, quorum, place, value) {
+                Ok(decided) => decided,
+                Err(why) => {
+                    let why = format!("{}: run:vote: part {} cannot be counted: {why}", of.at, place + 1);
+                    return self.broke(group, place, why, out);
+                }
+            },
+        };
+        match (decided, self.groups[group].left) {
+            (Some((what, decided)), 1..) => {
+                self.give_up(group, what, &decided, out)?;
+                self.gathered(world, group)
+            }
+            (_, 0) => self.gathered(world, group),
+            (None, _) => Ok(()),
         }
     }
 
+    /// One part had an error: the whole has it, and the other parts are given up.
+    pub(super) fn broke(
+        &mut self,
+        group: usize,
+        place: usize,
+        why: String,
+        out: &mut dyn FnMut(RunInput),
+    ) -> Result<(), RunEnd> {
+        self.give_up(group, format!("part {} had an error", place + 1), &Value::from(place + 1), out)?;
+        let parent = self.groups[group].parent;
+        self.runnable.push_back((parent, Resume::Error(why)));
+        Ok(())
+    }
+
+    /// Gives up the parts that go on. First the fleet is told, so that it asks nobody what they would have passed on.
+    fn give_up(
+        &mut self,
+        group: usize,
+        what: String,
+        decided: &Value,
+        out: &mut dyn FnMut(RunInput),
+    ) -> Result<(), RunEnd> {
+        let of = &self.groups[group];
+        let (path, at) = (StepPath::from(of.path.as_str()), of.at.clone());
+        let members = of.members.clone();
+        let step = steps::give_up(of.kind, what, decided);
+        self.submit(path.clone(), step, at, out)?;
+        self.unheard.insert(path);
+        self.abandon(members, out)
+    }
+
     fn gathered(&mut self, world: &World, group: usize) -> Result<(), RunEnd> {
-        let results = std::mem::take(&mut self.groups[group].results);
-        match world.lua.create_sequence_from(results) {
+        match outcome(&world.lua, &mut self.groups[group]) {
             Ok(table) => {
                 let parent = self.groups[group].parent;
                 self.runnable.push_back((parent, Resume::Value(LuaValue::Table(table))));

@@ -1,4 +1,5 @@
-//! One run on the stage: what is due happens in the order of its virtual time, until the recipe has ended.
+//! One run on the stage, with the runs below it: what is due happens in the order of its virtual time, until its recipe has
+//! ended. What its bounds do to a run is in `bounds`.
 //! What a scripted worker does in its turn is in `turns`.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -7,30 +8,44 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::turns::{REPLY, Scripted};
-use super::{Played, Stage};
+use super::{Played, Stage, ending};
 use crate::charter::error::CharterError;
 use crate::charter::runs::Runs;
 use crate::charter::testing::in_time;
-use crate::fleet::ids::{StepPath, TurnId};
+use crate::fleet::bounds::{Closing, ended};
+use crate::fleet::children::{came_to, check_depth};
+use crate::fleet::ids::{RunId, StepPath, TurnId};
 use crate::fleet::refusal::Refusal;
-use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, Step, StepRequest};
+use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, Step, StepCommand, StepRecipe, StepRequest};
 use crate::fleet::time::Time;
 
 /// How many steps a run on the stage may take: virtual time has no end of its own.
 const MOST_STEPS: usize = 20_000;
 
-/// A run that is being played.
+/// A run that is being played, with the runs below it.
 pub(super) struct Play<'s, 'w> {
     pub(super) stage: &'s mut Stage<'w>,
-    pub(super) run: &'s Run,
+    root: RunId,
     runs: Runs,
     inputs: VecDeque<RunInput>,
     /// What will happen, and when; the number keeps the order of equals.
-    due: BTreeMap<(Time, u64), Due>,
+    pub(super) due: BTreeMap<(Time, u64), Due>,
     order: u64,
-    played: Played,
+    pub(super) playing: BTreeMap<RunId, Playing>,
+    over: Vec<Played>,
     /// The turns that scripted workers are at.
     pub(super) turns: BTreeMap<TurnId, Scripted>,
+}
+
+/// One run that has not ended.
+pub(super) struct Playing {
+    pub(super) played: Played,
+    /// The step that began it, unless the test did.
+    parent: Option<Arc<Step>>,
+    /// How many turns it and the runs below it sent.
+    pub(super) sent: u64,
+    /// How it will end, once it reached a bound.
+    pub(super) closing: Option<Closing>,
 }
 
 /// One thing that will happen.
@@ -43,58 +58,77 @@ pub(super) enum Due {
     Hear(TurnId, String),
     /// The time of a turn is over.
     Timeout(TurnId),
+    /// The time of a run is over.
+    Deadline(RunId),
+    /// A run that reached a bound is ended by force.
+    Force(RunId),
 }
 
 impl<'s, 'w> Play<'s, 'w> {
-    pub(super) fn new(stage: &'s mut Stage<'w>, run: &'s Run) -> Play<'s, 'w> {
+    pub(super) fn new(stage: &'s mut Stage<'w>) -> Play<'s, 'w> {
         Play {
             stage,
-            run,
+            root: RunId(0),
             runs: Runs::default(),
             inputs: VecDeque::new(),
             due: BTreeMap::new(),
             order: 0,
-            played: Played {
-                end: RunEnd {
-                    outcome: RunOutcome::TimedOut,
-                    why: Some("its deadline passed".to_owned()),
-                    value: Value::Null,
-                },
-                journal: Vec::new(),
-                reached: HashSet::new(),
-            },
+            playing: BTreeMap::new(),
+            over: Vec::new(),
             turns: BTreeMap::new(),
         }
     }
 
-    /// Plays the run to its end.
-    pub(super) fn play(mut self, job: &Value) -> Result<Played, CharterError> {
-        let inputs = &mut self.inputs;
-        self.runs.start(self.stage.world, self.run, job, Vec::new(), &mut |input| inputs.push_back(input));
+    /// Plays a run to its end; gives back what it came to, and every run that came to its own end.
+    pub(super) fn play(mut self, run: Run, job: Value) -> Result<(RunEnd, Vec<Played>), CharterError> {
+        self.root = run.id;
+        self.begin_run(run, job, None);
         loop {
             self.code_goes_on()?;
             while let Some(input) = self.inputs.pop_front() {
                 in_time(self.stage.until)?;
-                if let RunInput::Ended { end, .. } = input {
-                    self.played.end = end;
-                    return Ok(self.played);
+                match input {
+                    RunInput::Ended { run, end } => {
+                        if let Some(end) = self.run_ended(run, end, true) {
+                            return Ok((end, self.over));
+                        }
+                    }
+                    input => self.reached(input)?,
                 }
-                self.reached(input)?;
+            }
+            // A run that was begun, or whose step was answered by the end of another, goes on first.
+            if self.runs.next().is_some() {
+                continue;
             }
             let Some(((at, _), due)) = self.due.pop_first() else {
-                return Err(CharterError::plain(format!("{} waits for something that never comes", self.run.id)));
+                return Err(CharterError::plain(format!("{} waits for something that never comes", self.root)));
             };
             self.stage.now = self.stage.now.max(at);
-            if self.run.deadline.is_some_and(|deadline| self.stage.now > deadline) {
-                return Ok(self.played);
-            }
             match due {
                 Due::Answer(step, value) => self.finish((*step).clone(), value),
                 Due::Ask(turn, question) => self.asks(turn, question)?,
                 Due::Hear(turn, answer) => self.hears(turn, answer)?,
-                Due::Timeout(turn) => self.times_out(turn)?,
+                Due::Timeout(turn) => self.times_out(turn, "the answer came too late")?,
+                Due::Deadline(run) => self.deadline(run)?,
+                Due::Force(run) => {
+                    if let Some(end) = self.forced(run) {
+                        return Ok((end, self.over));
+                    }
+                }
             }
         }
+    }
+
+    fn begin_run(&mut self, run: Run, job: Value, parent: Option<Arc<Step>>) {
+        self.stage.say(format!("{} {} begins", run.id, run.recipe));
+        let inputs = &mut self.inputs;
+        self.runs.start(self.stage.world, &run, &job, Vec::new(), &mut |input| inputs.push_back(input));
+        if let Some(at) = run.deadline {
+            self.add(at, Due::Deadline(run.id));
+        }
+        let id = run.id;
+        let played = Played { run, job, end: None, journal: Vec::new(), reached: HashSet::new() };
+        self.playing.insert(id, Playing { played, parent, sent: 0, closing: None });
     }
 
     fn code_goes_on(&mut self) -> Result<(), CharterError> {
@@ -107,49 +141,72 @@ impl<'s, 'w> Play<'s, 'w> {
         Ok(())
     }
 
-    /// The code reached a step.
-    fn reached(&mut self, input: RunInput) -> Result<(), CharterError> {
-        let RunInput::Step { path, verb, hash, what, at, request, .. } = input else { return Ok(()) };
-        if self.played.reached.len() >= MOST_STEPS {
-            let why = format!("{} took more than {MOST_STEPS} steps", self.run.id);
-            return Err(CharterError::read(&self.stage.world.sources, &format!("{at}: {why}")));
+    /// A run has ended, by its code or by force; returns how, if it is the one that the test began.
+    pub(super) fn run_ended(&mut self, id: RunId, end: RunEnd, by_its_code: bool) -> Option<RunEnd> {
+        let mut playing = self.playing.remove(&id)?;
+        self.runs.drop(id);
+        let below: Vec<RunId> =
+            self.playing.keys().copied().filter(|other| self.up_from(*other).contains(&id)).collect();
+        for child in below {
+            self.playing.remove(&child);
+            self.runs.drop(child);
         }
-        self.played.reached.insert(path.clone());
-        self.stage.say(format!("{path} {what}"));
-        let asked = matches!(&*request, StepRequest::Send(send) if send.on_ask).then_some(0);
-        let step = Step { hash, what, asked, ..self.step(path.clone(), verb, at) };
-        if let Err(refusal) = self.answer(step, *request)? {
-            let inputs = &mut self.inputs;
-            self.runs.refuse(self.run.id, path, refusal, &mut |input| inputs.push_back(input));
+        self.forget(|_, _| false);
+        playing.played.end = by_its_code.then(|| end.clone());
+        let end = ended(playing.closing.as_ref(), end);
+        self.stage.say(format!("{id} ends as {}", ending(&end)));
+        let recipe = playing.played.run.recipe.clone();
+        self.over.push(playing.played);
+        match playing.parent {
+            None => Some(end),
+            Some(step) => {
+                self.finish((*step).clone(), came_to(id, &recipe, None, &end));
+                None
+            }
         }
-        Ok(())
     }
 
-    /// Returns a step of this run that begins now.
-    pub(super) fn step(&self, path: StepPath, verb: &str, at: String) -> Step {
-        Step {
-            run: self.run.id,
-            path,
-            verb: verb.to_owned(),
-            hash: String::new(),
-            what: String::new(),
-            at,
-            began: self.stage.now,
-            turn: None,
-            retries: 0,
-            deadline: None,
-            until: None,
-            question: None,
-            asked: None,
-            seq: None,
+    /// Returns a run and those above it.
+    pub(super) fn up_from(&self, run: RunId) -> Vec<RunId> {
+        let mut up = vec![run];
+        while let Some(step) = up.last().and_then(|run| self.playing.get(run)?.parent.as_ref()) {
+            up.push(step.run);
         }
+        up
+    }
+
+    /// The code reached a step.
+    fn reached(&mut self, input: RunInput) -> Result<(), CharterError> {
+        let RunInput::Step { run, path, verb, hash, what, at, request } = input else { return Ok(()) };
+        let Some(playing) = self.playing.get_mut(&run) else { return Ok(()) };
+        if playing.played.reached.len() >= MOST_STEPS {
+            let why = format!("{run} took more than {MOST_STEPS} steps");
+            return Err(CharterError::read(&self.stage.world.sources, &format!("{at}: {why}")));
+        }
+        playing.played.reached.insert(path.clone());
+        let of = if run == self.root { String::new() } else { format!("{run} ") };
+        self.stage.say(format!("{of}{path} {what}"));
+        let asked = matches!(&*request, StepRequest::Send(send) if send.on_ask).then_some(0);
+        let step = Step { hash, what, asked, ..Step::begun(run, path.clone(), verb, at, self.stage.now) };
+        if let Err(refusal) = self.answer(step, *request)? {
+            let inputs = &mut self.inputs;
+            self.runs.refuse(run, path, refusal, &mut |input| inputs.push_back(input));
+        }
+        Ok(())
     }
 
     /// Decides when a step will be answered and with what.
     fn answer(&mut self, step: Step, request: StepRequest) -> Result<Result<(), Refusal>, CharterError> {
         let now = self.stage.now;
+        let over = self.is_over(step.run);
         let (at, value) = match request {
             StepRequest::Send(send) => return self.send(step, send),
+            StepRequest::Recipe(wanted) => return Ok(self.child(step, wanted)),
+            StepRequest::Command(wanted) => match self.closed(step.run) {
+                Some(value) => (now, value),
+                None => (now + REPLY, self.command(&step, &wanted)?),
+            },
+            StepRequest::Sleep(_) | StepRequest::Ask(_) if over => (now, Value::Null),
             StepRequest::Sleep(span) => (now + span, Value::Null),
             StepRequest::Now => (now, json!(now.0 as f64 / 1000.0)),
             StepRequest::Value(value) => (now, value),
@@ -164,9 +221,53 @@ impl<'s, 'w> Play<'s, 'w> {
                 (now + REPLY, Value::from(answer))
             }
             StepRequest::Answer(answer) => (now, self.answered(answer)?),
+            StepRequest::GiveUp(_) => {
+                self.take_back_below(step.run, &format!("{}[", step.path));
+                (now, Value::Null)
+            }
         };
         self.add(at, Due::Answer(Arc::new(step), value));
         Ok(Ok(()))
+    }
+
+    /// A command ends as the test says.
+    fn command(&mut self, step: &Step, wanted: &StepCommand) -> Result<Value, CharterError> {
+        let Some(function) = self.stage.commands.clone() else {
+            let why = "the run starts a command; script it with t.command(function(argv) … end)";
+            return Err(self.stage.at(step, why.to_owned()));
+        };
+        let (word, text) = self.stage.call(&function, wanted.command.argv.clone())?;
+        let ok = word == "replied";
+        if word == "wrong" {
+            return Err(self.stage.at(step, text));
+        }
+        let mut value = json!({"ok": ok, "outcome": word, "text": if ok { &text } else { "" }, "from": {}, "exit": {"code": i32::from(!ok)}});
+        if !ok {
+            (value["error"], value["why"]) = (json!(word), json!(text));
+        }
+        Ok(value)
+    }
+
+    fn child(&mut self, step: Step, wanted: StepRecipe) -> Result<(), Refusal> {
+        let now = self.stage.now;
+        if let Some(value) = self.closed(step.run) {
+            self.add(now, Due::Answer(Arc::new(step), value));
+            return Ok(());
+        }
+        let Some(above) = self.playing.get(&step.run).map(|playing| playing.played.run.clone()) else { return Ok(()) };
+        let up = self.up_from(step.run);
+        let names = up.iter().rev().filter_map(|run| Some(self.playing.get(run)?.played.run.recipe.clone()));
+        check_depth(&wanted.recipe, above.depth, names)?;
+        self.stage.runs += 1;
+        let id = RunId(self.stage.runs);
+        let run = Run {
+            deadline: wanted.deadline.map(|span| now + span).into_iter().chain(above.deadline).min(),
+            budget: wanted.budget,
+            depth: above.depth + 1,
+            ..Run::begun(id, wanted.recipe, above.owner, above.generation, now)
+        };
+        self.begin_run(run, (*wanted.job).clone(), Some(Arc::new(step)));
+        Ok(())
     }
 
     /// Asks whoever the test lets answer for the owner of the run.
@@ -184,10 +285,12 @@ impl<'s, 'w> Play<'s, 'w> {
 
     /// Finishes a step now.
     pub(super) fn finish(&mut self, step: Step, value: Value) {
-        let step = Arc::new(Step { seq: Some(self.played.journal.len() as u64), ..step });
+        let Some(playing) = self.playing.get_mut(&step.run) else { return };
+        let (run, journal) = (step.run, &mut playing.played.journal);
+        let step = Arc::new(Step { seq: Some(journal.len() as u64), ..step });
         let done = FinishedStep { step, value: Arc::new(value) };
-        self.played.journal.push(done.clone());
-        self.runs.answer(self.run.id, done);
+        journal.push(done.clone());
+        self.runs.answer(run, done);
     }
 
     /// Notes what will happen; returns under which key it can be taken back.
@@ -202,15 +305,35 @@ impl<'s, 'w> Play<'s, 'w> {
         self.due.remove(&key);
     }
 
-    /// Takes back what is under way for turns that are gone, and everything below a step for which nobody waits now.
-    pub(super) fn take_back_below(&mut self, path: Option<&StepPath>) {
-        let prefix = path.map(|path| format!("{path}."));
-        let below = |step: &Step| prefix.as_ref().is_some_and(|prefix| step.path.as_str().starts_with(prefix));
-        self.turns.retain(|_, turn| !below(turn.step()));
+    /// Takes back everything of a run that is under way below a step for which nobody waits now.
+    pub(super) fn take_back_below(&mut self, run: RunId, prefix: &str) {
+        let below = |of: RunId, path: &StepPath| of == run && path.as_str().starts_with(prefix);
+        let children = self
+            .playing
+            .iter()
+            .filter(|(_, playing)| playing.parent.as_ref().is_some_and(|step| below(step.run, &step.path)));
+        let children: Vec<RunId> = children.map(|(run, _)| *run).collect();
+        for child in children {
+            for run in self.playing.keys().copied().collect::<Vec<_>>() {
+                if self.up_from(run).contains(&child) {
+                    self.runs.drop(run);
+                    self.playing.remove(&run);
+                }
+            }
+        }
+        self.forget(|of, path| below(of, path));
+    }
+
+    /// Takes back what is under way for steps for which nobody waits, and for runs that are gone.
+    pub(super) fn forget(&mut self, gone: impl Fn(RunId, &StepPath) -> bool) {
+        let playing = &self.playing;
+        let gone = |step: &Step| gone(step.run, &step.path) || !playing.contains_key(&step.run);
+        self.turns.retain(|_, turn| !gone(turn.step()));
         let turns = &self.turns;
         self.due.retain(|_, due| match due {
-            Due::Answer(step, _) => !below(step),
+            Due::Answer(step, _) => !gone(step),
             Due::Ask(turn, _) | Due::Hear(turn, _) | Due::Timeout(turn) => turns.contains_key(turn),
+            Due::Deadline(run) | Due::Force(run) => playing.contains_key(run),
         });
     }
 }

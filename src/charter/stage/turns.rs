@@ -12,6 +12,7 @@ use crate::charter::error::CharterError;
 use crate::charter::meter::Allowance;
 use crate::charter::rubric;
 use crate::charter::testing::{address_of, all_free, in_time};
+use crate::fleet::amend::SCHEMA;
 use crate::fleet::asked::{ASKED, MOST_QUESTIONS, OVER, asked_path, over_path};
 use crate::fleet::envelope::{Envelope, From, Times};
 use crate::fleet::ids::{QuestionId, RoleName, StepPath, TurnId, WorkerName};
@@ -43,6 +44,9 @@ pub(super) struct Scripted {
     asked: u32,
     heard: BTreeMap<String, String>,
     open: Option<Open>,
+    /// How often its answer was sent back, and what was wrong with the last one.
+    sent_back: u32,
+    complaint: Option<String>,
 }
 
 /// The question that a turn waits with.
@@ -71,6 +75,10 @@ impl Scripted {
 impl Play<'_, '_> {
     /// A recipe sends: a scripted worker takes it at once.
     pub(super) fn send(&mut self, step: Step, send: StepSend) -> Result<Result<(), Refusal>, CharterError> {
+        if let Some(value) = self.closed(step.run) {
+            self.add(self.stage.now, Due::Answer(Arc::new(step), value));
+            return Ok(Ok(()));
+        }
         let stage = &mut *self.stage;
         let team = &stage.world.team;
         let routed = match &send.to {
@@ -80,7 +88,7 @@ impl Play<'_, '_> {
                     prompt: send.prompt.to_string(),
                     kind: send.kind.clone(),
                     files: send.files.clone(),
-                    from: format!("run {}", self.run.id),
+                    from: format!("run {}", step.run),
                     urgent: send.priority == Priority::Now,
                     now: stage.now,
                 };
@@ -119,6 +127,8 @@ impl Play<'_, '_> {
             asked: 0,
             heard: BTreeMap::new(),
             open: None,
+            sent_back: 0,
+            complaint: None,
         };
         self.begin(turn)?;
         Ok(Ok(()))
@@ -127,6 +137,7 @@ impl Play<'_, '_> {
     fn begin(&mut self, turn: Scripted) -> Result<(), CharterError> {
         in_time(self.stage.until)?;
         self.stage.turns += 1;
+        self.count_turn(turn.step.run);
         let task = self.task(&turn)?;
         let args = vec![LuaValue::Function(turn.function.clone()), LuaValue::Table(task)];
         self.goes_on(TurnId(self.stage.turns), turn, MultiValue::from_vec(args))
@@ -182,17 +193,45 @@ impl Play<'_, '_> {
             _ => return Err(self.stage.at(&turn.step, text)),
         };
         turn.clock = turn.clock + took;
-        self.settle(id, turn, outcome, text)
+        let Some(shape) = turn.send.shape.clone().filter(|_| outcome == Outcome::Replied) else {
+            return self.settle(id, turn, outcome, text);
+        };
+        match shape.check(&text) {
+            Ok(data) => {
+                let envelope = Envelope { data: Some(data), ..self.envelope(id, &turn, outcome, text) };
+                self.answer_send(turn, &envelope);
+                Ok(())
+            }
+            Err(complaint) if turn.sent_back < shape.corrections && self.closed(turn.step.run).is_none() => {
+                self.stage.say(format!("{id} is sent back: {complaint}"));
+                let (thread, started, sent_back) = (self.thread()?, turn.clock, turn.sent_back + 1);
+                let complaint = Some(complaint);
+                let heard = BTreeMap::new();
+                self.begin(Scripted { thread, started, sent_back, complaint, heard, open: None, ..turn })
+            }
+            Err(complaint) => {
+                let why = format!("its answer does not fit the schema: {complaint}");
+                let failed = self.envelope(id, &turn, Outcome::Failed, why);
+                self.answer_send(turn, &Envelope { error: Some(SCHEMA.to_owned()), text: text.into(), ..failed });
+                Ok(())
+            }
+        }
+    }
+
+    fn answer_send(&mut self, turn: Scripted, envelope: &Envelope) {
+        let value = serde_json::to_value(envelope).expect("an envelope has a JSON form");
+        self.add(turn.clock, Due::Answer(turn.step, value));
     }
 
     fn settle(&mut self, id: TurnId, turn: Scripted, outcome: Outcome, text: String) -> Result<(), CharterError> {
-        if outcome.may_retry() && turn.attempt <= turn.send.retries {
+        let again = outcome.may_retry() && turn.attempt <= turn.send.retries;
+        if again && self.closed(turn.step.run).is_none() {
             let thread = self.thread()?;
             let (attempt, started) = (turn.attempt + 1, turn.clock);
             return self.begin(Scripted { thread, attempt, started, heard: BTreeMap::new(), open: None, ..turn });
         }
-        let value = serde_json::to_value(self.envelope(id, &turn, outcome, text)).expect("an envelope has a JSON form");
-        self.add(turn.clock, Due::Answer(turn.step, value));
+        let envelope = self.envelope(id, &turn, outcome, text);
+        self.answer_send(turn, &envelope);
         Ok(())
     }
 
@@ -209,7 +248,7 @@ impl Play<'_, '_> {
             open.with_run = Some(path.clone());
             self.stage.say(format!("{path} {text}"));
             let value = json!({"text": text, "id": question, "turn": id, "worker": turn.worker()});
-            let step = self.step(path, ASKED, turn.step.at.clone());
+            let step = Step::begun(turn.step.run, path, ASKED, turn.step.at.clone(), self.stage.now);
             self.finish(Step { what: text, question: Some(question), ..step }, value);
         } else {
             self.stage.say(format!("{id} asks {text}"));
@@ -264,16 +303,19 @@ impl Play<'_, '_> {
     }
 
     /// The time of a turn is over while it waits for an answer.
-    pub(super) fn times_out(&mut self, id: TurnId) -> Result<(), CharterError> {
+    pub(super) fn times_out(&mut self, id: TurnId, why: &str) -> Result<(), CharterError> {
         let Some(mut turn) = self.turns.remove(&id) else { return Ok(()) };
         let with_run = turn.open.take().and_then(|open| open.with_run);
         if let Some(path) = &with_run {
-            let over = self.step(over_path(path), OVER, turn.step.at.clone());
+            let over = Step::begun(turn.step.run, over_path(path), OVER, turn.step.at.clone(), self.stage.now);
             self.finish(over, Value::Null);
         }
-        self.take_back_below(with_run.as_ref());
+        match &with_run {
+            Some(path) => self.take_back_below(turn.step.run, &format!("{path}.")),
+            None => self.forget(|_, _| false),
+        }
         turn.clock = self.stage.now;
-        self.settle(id, turn, Outcome::TimedOut, "the answer came too late".to_owned())
+        self.settle(id, turn, Outcome::TimedOut, why.to_owned())
     }
 
     fn patience(&self, turn: &Scripted) -> Option<Span> {
@@ -318,6 +360,8 @@ impl Play<'_, '_> {
             truncated: None,
             work: None,
             retry_of: None,
+            amends: None,
+            late: None,
         }
     }
 
@@ -329,6 +373,7 @@ impl Play<'_, '_> {
             task.raw_set("kind", turn.send.kind.as_deref())?;
             task.raw_set("to", turn.to.to_string())?;
             task.raw_set("try", turn.attempt)?;
+            task.raw_set("complaint", turn.complaint.as_deref())?;
             Ok(task)
         };
         make().map_err(|error| world.failure(&error, None).error)

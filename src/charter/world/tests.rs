@@ -112,7 +112,7 @@ fn mistakes_are_shown_with_their_line_and_the_near_miss() {
     );
     assert_eq!(
         refused("fleet.on('turn_setled', function() end)"),
-        "a.lua:1: there is no event 'turn_setled'; did you mean 'turn_settled'? valid: turn_settled, run_ended, worker_gone, charter_loaded\n  1 | fleet.on('turn_setled', function() end)"
+        "a.lua:1: there is no event 'turn_setled'; did you mean 'turn_settled'? valid: turn_settled, run_ended, worker_ready, worker_blocked, worker_gone, question_asked, role_full, role_parked, seat_changed, pause_changed, charter_loaded, charter_refused\n  1 | fleet.on('turn_setled', function() end)"
     );
     assert_eq!(refused("assert(false, 'my own check')"), "a.lua:1: my own check\n  1 | assert(false, 'my own check')");
     assert_eq!(
@@ -204,7 +204,8 @@ fn bombs_of_the_library_are_refused_or_defused() {
         let text = refused(&format!("table.move({{}}, {numbers}, 2)"));
         assert!(text.starts_with("a.lua:1: table.move moves at most 1000000 items at once"), "{text}");
     }
-    assert_eq!(refused("local s = string.rep('x', 1e9)"), meter::MEMORY);
+    let line = "local s = string.rep('x', 1e9)";
+    assert_eq!(refused(line), format!("a.lua:1: {}\n  1 | {line}", meter::MEMORY));
     // Quadratic in the library, linear here.
     let hay = "local hay = string.rep('a', 1e6)\nlocal needle = string.rep('a', 5e5) .. 'b'\n";
     for search in [
@@ -296,7 +297,8 @@ fn memory_that_ran_out_cannot_be_caught() {
         "pcall(string.split, string.rep(',,', 1e7), ',,')",
         "pcall(function() pcall(string.rep, 'x', 1e9) end)",
     ] {
-        assert_eq!(refused(&format!("{text}\nlocal x = {{}}\nfor n = 1, 10 do x = {{ x }} end")), meter::MEMORY);
+        let said = refused(&format!("{text}\nlocal x = {{}}\nfor n = 1, 10 do x = {{ x }} end"));
+        assert_eq!(said, format!("a.lua:1: {}\n  1 | {text}", meter::MEMORY));
     }
 }
 

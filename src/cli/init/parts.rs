@@ -20,9 +20,9 @@ pub const CLIENT: &str = ".mcp.json";
 /// The same guide, where some keep it.
 pub const OTHER_GUIDE: &str = ".claude/CLAUDE.md";
 
-const EDITOR: &str = include_str!("luarc.json");
-/// What an editor needs to know the verbs of a charter; `.luarc.json` names its folder.
-const META: &str = "charters/meta/fleet.lua";
+/// Where the verbs of a charter lie for editors; their settings stand above it, those of linters beside it.
+const META: &str = "charters/meta";
+const LINTERS: &str = "charters";
 const TEAM: &str = include_str!("team.md");
 
 macro_rules! skills {
@@ -40,7 +40,7 @@ const SKILLS: [(&str, &str); 3] = skills!["delegate", "implementer", "reviewer"]
 #[derive(Clone, Debug)]
 pub enum Share {
     /// Something to begin with: from then on it is the user's.
-    Begun(&'static str),
+    Begun(Cow<'static, str>),
     /// All of it, as it is in this version.
     Whole(Cow<'static, str>),
     /// One section between two marks.
@@ -61,16 +61,26 @@ pub struct Part {
 pub fn parts(reached: Reached) -> Vec<Part> {
     let part = |name: &str, share| Part { name: name.to_string(), share };
     let mut parts = vec![
-        part(CONFIG_FILE, Share::Begun(CONFIG)),
+        part(CONFIG_FILE, Share::Begun(CONFIG.into())),
         part(CLIENT, Share::Server(server(reached))),
         part(GUIDE, Share::Section(TEAM)),
     ];
     parts.extend(SKILLS.map(|(name, text)| part(name, Share::Whole(text.into()))));
-    parts.push(part(".luarc.json", Share::Begun(EDITOR)));
-    parts.push(part(META, Share::Whole(charter::meta().into())));
+    parts.extend(charter::editor_files(META).into_iter().map(|(name, text)| editor_part(name, text)));
     let charter = DEFAULT_CHARTER.iter();
-    parts.extend(charter.map(|(name, text)| part(&format!("{CHARTER}/{name}"), Share::Begun(text))));
+    parts.extend(charter.map(|(name, text)| part(&format!("{CHARTER}/{name}"), Share::Begun((*text).into()))));
     parts
+}
+
+/// Returns a file for editors or linters: what is made from the verbs is ours, settings are there to begin with.
+fn editor_part(name: String, text: String) -> Part {
+    let name = match name.starts_with('.') || name.starts_with(META) {
+        true => name,
+        false => format!("{LINTERS}/{name}"),
+    };
+    let is_made = name.ends_with("fleet.lua") || name.ends_with("fleet.yml");
+    let share = if is_made { Share::Whole(text.into()) } else { Share::Begun(text.into()) };
+    Part { name, share }
 }
 
 /// Returns the server of the tools, as a session on this machine reaches it.

@@ -9,6 +9,7 @@ use super::{Look, safe, wrap};
 use crate::charter::testing::TestReport;
 use crate::charter::{CharterError, Report};
 use crate::engine::ports::RubricStatus;
+use crate::fleet::difference::{Change, Difference};
 use crate::fleet::routing::Verdict;
 use crate::fleet::team::{Generation, Routed};
 
@@ -29,6 +30,21 @@ pub struct Status {
     /// The rubrics, with what came of asking them.
     #[serde(default)]
     pub rubrics: Vec<RubricStatus>,
+    /// What the generation in force changed.
+    #[serde(default)]
+    pub last_change: Vec<Change>,
+    /// What the refused files would change.
+    #[serde(default)]
+    pub refused_change: Vec<Change>,
+    /// How often a handler failed.
+    #[serde(default)]
+    pub handler_errors: u64,
+    /// What the last of them said.
+    #[serde(default)]
+    pub handler_error: Option<String>,
+    /// What the files that lie there would change, where that was asked for.
+    #[serde(default)]
+    pub difference: Option<Difference>,
 }
 
 /// Draws the state of the charter.
@@ -51,11 +67,44 @@ pub fn status(status: &Status, look: &Look) -> String {
         }
         out.push(wrap(&safe(&line), look.width, "  rubric "));
     }
+    if !status.last_change.is_empty() {
+        out.push("what it changed:".to_string());
+        out.extend(changes(&status.last_change, look));
+    }
     if let Some(error) = &status.error {
         out.push("the newest files were not taken:".to_string());
         out.extend(safe(error).lines().map(|line| format!("  {line}")));
     }
+    if !status.refused_change.is_empty() {
+        out.push("what they would change:".to_string());
+        out.extend(changes(&status.refused_change, look));
+    }
+    if let Some(error) = &status.handler_error {
+        out.push(format!("handlers failed {} times, the last one so:", status.handler_errors));
+        out.extend(safe(error).lines().map(|line| format!("  {line}")));
+    }
     out.join("\n")
+}
+
+/// Draws what files would change.
+pub fn difference(difference: &Difference, look: &Look) -> String {
+    let mut out = Vec::new();
+    if let Some(error) = &difference.error {
+        out.push("the files would be refused:".to_string());
+        out.extend(safe(error).lines().map(|line| format!("  {line}")));
+    }
+    match (difference.changes.is_empty(), &difference.error) {
+        (true, None) => out.push("nothing would change".to_string()),
+        (true, Some(_)) => {}
+        (false, None) => out.push("what would change:".to_string()),
+        (false, Some(_)) => out.push("what differs:".to_string()),
+    }
+    out.extend(changes(&difference.changes, look));
+    out.join("\n")
+}
+
+fn changes<'a>(changes: &'a [Change], look: &'a Look) -> impl Iterator<Item = String> + 'a {
+    changes.iter().map(|change| wrap(&safe(&change.words), look.width, "  "))
 }
 
 /// Draws where a task would go, and what each rubric said.
@@ -138,7 +187,8 @@ pub fn tests(report: &TestReport, dir: &Path, look: &Look) -> String {
         if let Some(error) = &test.error {
             out.extend(safe(&mistake(error, dir)).lines().map(|line| format!("     {line}")));
         }
-        out.extend(test.transcript.iter().map(|line| look.dim(&format!("     {} {}", look.bar(), safe(line)))));
+        let lines = test.transcript.iter().flat_map(|line| line.lines());
+        out.extend(lines.map(|line| look.dim(&format!("     {} {}", look.bar(), safe(line)))));
     }
     out.join("\n")
 }
@@ -168,6 +218,29 @@ mod tests {
           team.lua:3: no 'recpie'; did you mean 'recipe'?
             3 | fleet.recpie("x")
         "#);
+    }
+
+    #[test]
+    fn a_difference_is_told_in_words() {
+        let shown: Difference = serde_json::from_value(json!({
+            "from": {"number": 3, "hash": "01"}, "hash": "02",
+            "changes": [{"of": "role", "name": "w", "words": "role 'w': max_busy 6 → 3"}, {"of": "file", "name": "team.lua", "words": "team.lua: line 2 differs"}]
+        }))
+        .expect("a difference");
+        insta::assert_snapshot!(difference(&shown, &plain(80)), @"
+        what would change:
+          role 'w': max_busy 6 → 3
+          team.lua: line 2 differs
+        ");
+        assert_eq!(difference(&Difference::default(), &plain(80)), "nothing would change");
+        let broken = Difference { error: Some("team.lua:2: no".into()), ..shown };
+        insta::assert_snapshot!(difference(&broken, &plain(80)), @"
+        the files would be refused:
+          team.lua:2: no
+        what differs:
+          role 'w': max_busy 6 → 3
+          team.lua: line 2 differs
+        ");
     }
 
     #[test]

@@ -24,6 +24,10 @@ fn one(item: &MailItem, whole: bool, look: &Look) -> String {
     if let Some(envelope) = &item.reply {
         let worker = envelope.from.worker.as_ref().map(|worker| format!("{}{worker}", look.dot())).unwrap_or_default();
         let mut out = format!("{id} {}{}{}{worker}{shown}", envelope.turn, look.dot(), ended(envelope, look));
+        if let Some(late) = &envelope.late {
+            let late = format!("it came late; the turn had ended as {}", safe(late));
+            out = format!("{out}\n{}", wrap(&late, look.width, "  "));
+        }
         if let Some(why) = more_why(envelope) {
             out = format!("{out}\n{}", wrap(&safe(why), look.width, "  why: "));
         }

@@ -1,14 +1,16 @@
 //! Runs: one line each, one in full, and the recipes that can be started.
-//! How long an open run takes is told from a moment that is handed in; of a long run only the last steps are drawn.
+//! How long an open run takes is told from a moment that is handed in; its steps are drawn in `steps`.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::answer::question;
 use super::table::{Column, draw as table};
-use super::timeline::after;
-use super::{Look, one_line, safe, wrap};
+use super::{Look, safe, steps, wrap};
 use crate::engine::requests::{Recipes, RunDetail, RunResult};
-use crate::fleet::run::{Run, RunOutcome, Step};
+use crate::fleet::ids::RunId;
+use crate::fleet::run::{Run, RunOutcome};
 use crate::fleet::time::{Span, Time};
 
 const RUNS: &[Column] = &[
@@ -20,9 +22,6 @@ const RUNS: &[Column] = &[
     Column::new("OWNER", 2),
     Column::new("PROGRESS", 4).bends(),
 ];
-
-/// How many steps `run show` draws; the last ones matter most.
-const STEPS: usize = 40;
 
 /// Draws a run in one line; `now` tells how long an open one takes.
 pub fn line(run: &Run, now: Option<Time>, look: &Look) -> String {
@@ -79,22 +78,34 @@ pub fn list(runs: &[Run], now: Time, look: &Look) -> String {
 }
 
 /// Draws a run in full: its line, its steps, its questions. Its value goes elsewhere.
-pub fn detail(detail: &RunDetail, now: Time, look: &Look) -> String {
+pub fn detail(detail: &RunDetail, below: &HashMap<RunId, RunDetail>, now: Time, look: &Look) -> String {
     let run = &detail.result.run;
     let mut out = vec![line(run, Some(now), look)];
-    let left_out = detail.steps.len().saturating_sub(STEPS);
-    if left_out > 0 {
-        out.push(look.dim(&format!("  {} {left_out} earlier steps: --json", look.cut())));
-    }
-    let shown = &detail.steps[left_out..];
-    let width = shown.iter().map(|step| after(step.began, run.started).len()).max().unwrap_or(0);
-    for step in shown {
-        let begin = format!("  {:>width$} {} ", after(step.began, run.started), mark(step, look));
-        let room = look.width.saturating_sub(width + 5).max(12);
-        out.push(begin + &one_line(&step_text(step), room, look));
-    }
+    out.extend(bounds(run, now).map(|text| format!("  {}", safe(&text))));
+    out.extend(steps::tree(detail, below, now, look));
     out.extend(detail.questions.iter().map(|asked| question(asked, look)));
     out.join("\n")
+}
+
+/// Says what a run may use and has used, and how long it may go on.
+fn bounds(run: &Run, now: Time) -> Option<String> {
+    let mut parts = Vec::new();
+    if let (Some(deadline), None) = (run.deadline, run.outcome) {
+        parts.push(match deadline > now {
+            true => format!("{} to its deadline", deadline.since(now)),
+            false => "its deadline has passed".to_string(),
+        });
+    }
+    parts.extend(run.usage.as_ref().map(|usage| format!("used {}", steps::used(usage))));
+    if let Some(budget) = &run.budget {
+        let turns = budget.turns.map(|n| format!("{n} turns"));
+        let tokens = budget.tokens.map(|n| format!("{n} tokens"));
+        let cost = budget.cost.map(|cost| format!("${cost:.2}"));
+        let all: Vec<String> = [turns, tokens, cost].into_iter().flatten().collect();
+        parts.push(format!("its budget: {}", all.join(", ")));
+    }
+    parts.extend(run.parent.as_ref().map(|parent| format!("below {} ({})", parent.run, parent.path)));
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Draws the recipes of the charter in force.
@@ -134,21 +145,6 @@ fn kind(schema: &Value) -> String {
         (Some(Value::String(name)), _) => name.clone(),
         _ => "anything".to_string(),
     }
-}
-
-fn mark(step: &Step, look: &Look) -> &'static str {
-    match (step.seq.is_some(), look.unicode) {
-        (true, true) => "●",
-        (true, false) => "*",
-        (false, true) => "○",
-        (false, false) => "o",
-    }
-}
-
-fn step_text(step: &Step) -> String {
-    let turn = step.turn.map(|turn| format!(" {turn}")).unwrap_or_default();
-    let what = if step.what.is_empty() { String::new() } else { format!(": {}", step.what) };
-    format!("{}{turn}{what} ({})", step.path, step.at)
 }
 
 #[cfg(test)]
@@ -193,10 +189,11 @@ mod tests {
         ]);
         shown["questions"] = json!([{"question": "q5", "run": "r3", "text": "Merge?", "at": 4000}]);
         let shown: RunDetail = serde_json::from_value(shown).expect("a run");
-        insta::assert_snapshot!(detail(&shown, Time(5_200), &plain(80)), @"
+        insta::assert_snapshot!(detail(&shown, &HashMap::new(), Time(5_200), &plain(80)), @"
         r3 · bug-hunt · running for 4.2s · 5/8 turns · judging 5 lists, 3 missing
-          +12ms ● each#1[1].send#1 t4: to w-local: Look for bugs in a (recipes/hunt.lua…
-            +3s ○ ask_leader#1: Merge? (recipes/hunt.lua:12)
+                each#1[1]
+          +12ms   ● send#1 t4: to w-local: Look for bugs in a (recipes/hunt.lua:7)
+            +3s ○ ask_leader#1 for 1.2s: Merge? (recipes/hunt.lua:12)
           q5 of r3: Merge?
           answer: fleetd reply q5 TEXT
         ");

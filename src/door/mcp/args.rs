@@ -84,6 +84,9 @@ pub(super) struct Charter {
     /// Read the files anew and load them if they changed.
     #[serde(default)]
     pub reload: bool,
+    /// Tell in words what the files that lie in the directory would change, without effect.
+    #[serde(default)]
+    pub diff: bool,
 }
 
 /// An answer to a question, or a worker's reply to its turn.

@@ -128,8 +128,8 @@ const RECIPES: &str = "The recipes of the charter with the schema of their job: 
     and survive restarts.";
 const RUN: &str = "Start a recipe. With `wait` you get its value, or `pending`; without, its id, and the end waits in \
     your mailbox.";
-const CHARTER: &str = "The charter in force: generation, files, and why newer files were not taken. With `reload` they \
-    are read anew.";
+const CHARTER: &str = "The charter in force: generation, files, what the last load changed, and why newer files were not taken. With \
+    `diff` also what the files as they lie would change; with `reload` they are read anew.";
 
 #[cfg(test)]
 mod tests {

@@ -6,10 +6,14 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
+use super::super::audit::{About, Subject};
 use super::super::intake::{Json, Nothing, Query};
 use super::super::refused::Refused;
 use super::Door;
+use crate::engine::ports::Files;
 use crate::engine::requests::RouteRequest;
 use crate::fleet::caller::Caller;
 
@@ -23,13 +27,52 @@ pub(super) async fn route(
     Ok(Out(routed).into_response())
 }
 
-/// The generation in force, its files, and why newer ones were not taken.
+/// What is wanted of the charter's state.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CharterQuery {
+    /// Also what the files that lie in the directory would change, in words: they are read and loaded for it, without
+    /// their tests and without effect.
+    #[serde(default)]
+    diff: bool,
+}
+
+impl Subject for CharterQuery {}
+
+/// The generation in force, its files, what it changed, and why newer ones were not taken.
 pub(super) async fn charter(
     State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
-    Query(Nothing {}): Query<Nothing>,
+    Query(query): Query<CharterQuery>,
 ) -> Result<Response, Refused> {
-    Ok(Out(door.engine.charter(&caller)?).into_response())
+    let status = match query.diff {
+        true => door.engine.charter_with_difference(&caller).await?,
+        false => door.engine.charter(&caller)?,
+    };
+    Ok(Out(status).into_response())
+}
+
+/// Files that are compared with the charter in force.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DifferenceRequest {
+    /// The text of each Lua file, by its path below the charter's directory.
+    files: Files,
+}
+
+impl Subject for DifferenceRequest {
+    fn subject(&self) -> About {
+        About::default().bytes(self.files.values().map(String::len).sum())
+    }
+}
+
+/// What files would change if they were the charter's.
+pub(super) async fn difference(
+    State(door): State<Arc<Door>>,
+    Extension(caller): Extension<Caller>,
+    Json(request): Json<DifferenceRequest>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.difference(&caller, Some(request.files)).await?).into_response())
 }
 
 /// Loads the charter anew if it changed. Takes no body.

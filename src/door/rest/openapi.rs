@@ -33,7 +33,7 @@ pub(super) async fn openapi(Query(Nothing {}): Query<Nothing>) -> impl IntoRespo
 pub(super) fn document() -> Value {
     let mut parts = Parts::new();
     let mut paths = Map::new();
-    for path in PATHS {
+    for path in PATHS.iter() {
         let item = paths.entry(path.path).or_insert_with(|| json!({}));
         item[path.method.as_str().to_ascii_lowercase()] = parts.operation(path);
     }

@@ -1,6 +1,7 @@
 //! Every path of the door: its method, the rule it falls under, what it takes and what it gives. `admit` obeys the
 //! table, refusals name the valid choices from it, and the OpenAPI document is made of it.
 
+mod runs;
 mod table;
 
 use axum::http::Method;
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn every_path_is_in_the_reference() {
         let reference = include_str!("../../../docs/rest.md");
-        for p in PATHS {
+        for p in PATHS.iter() {
             let row = format!("| `{} {}` |", p.method, p.path);
             assert!(reference.contains(&row), "docs/rest.md has no row for {} {}", p.method, p.path);
         }

@@ -15,7 +15,7 @@ use super::super::intake::{Json, Nothing, Query};
 use super::super::refused::Refused;
 use super::Door;
 use super::turns::{WAIT, WaitQuery, known};
-use crate::engine::requests::{Origin, RunRequest};
+use crate::engine::requests::{Origin, ResumeRequest, RunRequest, WhichCharter};
 use crate::fleet::caller::Caller;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::run::Run;
@@ -79,6 +79,43 @@ pub(super) async fn one(
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
     Ok(Out(door.engine.run_detail(&caller, known(&id)?).await?).into_response())
+}
+
+/// By which charter a run is replayed.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReplayQuery {
+    /// The one that it began with if absent, or the one in force.
+    #[serde(default = "begun")]
+    charter: WhichCharter,
+}
+
+impl Subject for ReplayQuery {}
+impl Subject for ResumeRequest {}
+
+fn begun() -> WhichCharter {
+    WhichCharter::Begun
+}
+
+/// Goes through the journal of a run without doing anything.
+pub(super) async fn replay(
+    State(door): State<Arc<Door>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Query(query): Query<ReplayQuery>,
+) -> Result<Response, Refused> {
+    Ok(Out(door.engine.replay_run(&caller, known(&id)?, query.charter).await?).into_response())
+}
+
+/// Lets a run go on that failed.
+pub(super) async fn resume(
+    State(door): State<Arc<Door>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Json(request): Json<ResumeRequest>,
+) -> Result<Response, Refused> {
+    let run = door.engine.resume_run(&caller, known(&id)?, request).await?;
+    Ok((StatusCode::ACCEPTED, Out(run)).into_response())
 }
 
 /// Waits for a run to end or to ask.

@@ -16,6 +16,7 @@ use crate::engine::requests::{
     Acked, Mail, PauseView, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, SendRequest,
     SpawnRequest, Trace,
 };
+use crate::fleet::difference::{Change, Difference};
 use crate::fleet::envelope::Envelope;
 use crate::fleet::load::{EndpointLoad, RoleLoad};
 use crate::fleet::mail::Question;
@@ -155,7 +156,8 @@ fn envelope() -> Value {
         "data": [1, null], "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "cost": 0.5},
         "times": {"accepted": 1, "handed": 2, "started": 3, "settled": 4}, "proof": "exit_status",
         "exit": {"signal": 9}, "stderr": "oh", "generation": 3, "truncated": {"path": "stdout", "bytes": 9},
-        "work": {"branch": "fleet/w-1-5", "base": "c0ffee", "commits": 2, "files_changed": 3, "dirty": true}, "retry_of": "t9"
+        "work": {"branch": "fleet/w-1-5", "base": "c0ffee", "commits": 2, "files_changed": 3, "dirty": true}, "retry_of": "t9", "amends": "t8",
+        "late": "timed_out: its deadline passed"
     })
 }
 
@@ -165,7 +167,8 @@ fn turn() -> Value {
         "files": ["src/a.rs"], "routed": {"rubric": "otherwise", "role": "w", "generation": 3, "asked": [
             {"rubric": "otherwise", "at": "routes.lua:9", "verdict": "decided", "said": "w: there is only one"}]},
         "priority": "now", "prompt_bytes": 5, "prompt_of": "t9", "key": "k", "accepted": 1, "deadline": 9, "timeout": 8,
-        "retry_of": "t9", "step": {"run": "r3", "path": "send#1"}, "generation": 3, "state": "asking",
+        "retry_of": "t9", "tried": ["w-2"], "command": {"argv": ["cargo"], "cwd": "/x", "timeout": "600000ms"}, "shape": {"schema": {"type": "integer"}, "corrections": 2},
+        "amends": {"first": "t9", "of": "t9", "complaint": "it is empty", "times": 1, "session": 0, "sent_to": {"role": "w"}}, "step": {"run": "r3", "path": "send#1"}, "generation": 3, "state": "asking",
         "receipt": [{"at": 1, "state": "queued"}, {"at": 2, "state": "handed", "note": "to w-1"}], "worker": "w-1",
         "questions": ["q5"], "outcome": "failed", "why": "exit status 1", "message": "m4",
         "waits": "asks a question", "ahead": 2, "age_ms": 7
@@ -183,7 +186,10 @@ fn run() -> Value {
     json!({
         "id": "r3", "recipe": "ask", "owner": "leader", "key": "k", "generation": {"number": 3, "hash": "ab"},
         "started": 1, "deadline": 9, "finished_steps": 1, "sent": 2, "settled": 1, "progress": "half", "outcome": "partial",
-        "why": "a part is missing", "ended": 5, "collected": true, "message": "m5"
+        "why": "a part is missing", "ended": 5, "collected": true, "message": "m5",
+        "budget": {"turns": 9, "tokens": 1000, "cost": 0.5}, "parent": {"run": "r2", "path": "recipe#1"}, "depth": 1,
+        "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4},
+        "closing": {"outcome": "budget", "why": "9 of 9 turns are used", "until": 8}
     })
 }
 
@@ -231,17 +237,21 @@ fn runs_are_written_as_their_schemas_say() {
     written_as::<RunResult>(least.clone(), result.clone());
     let step = json!({
         "run": "r3", "path": "send#1", "verb": "send", "hash": "ab", "what": "to w", "at": "recipes/x.lua:12", "began": 2,
-        "turn": "t17", "retries": 1, "deadline": "480000ms", "until": 9, "question": "q5", "seq": 1
+        "turn": "t17", "child": "r4", "retries": 1, "deadline": "480000ms", "until": 9, "question": "q5", "seq": 1
+    });
+    let step_turn = json!({
+        "turn": "t17", "state": "working", "outcome": "replied", "worker": "w-1", "age_ms": 9, "waits": "asks a question",
+        "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4}
     });
     let bare = json!({
         "run": "r3", "path": "now#1", "verb": "now", "hash": "ab", "what": "", "at": "x.lua:1", "began": 2, "retries": 0
     });
     written_as::<RunDetail>(
         with(least, json!({"steps": []})),
-        with(result, json!({"steps": [step, bare], "questions": [question()]})),
+        with(result, json!({"steps": [step, bare], "turns": [step_turn], "questions": [question()]})),
     );
-    let recipe =
-        json!({"name": "ask", "about": "asks", "input": {"type": "object"}, "deadline": "60000ms", "at": "x.lua:3"});
+    let recipe = json!({"name": "ask", "about": "asks", "input": {"type": "object"}, "deadline": "60000ms", "budget": {"turns": 3},
+               "at": "x.lua:3"});
     let recipes = json!({"generation": 3, "recipes": [recipe, {"name": "b", "input": {}, "at": "x.lua:9"}]});
     written_as::<Recipes>(json!({"generation": 0, "recipes": []}), recipes);
 }
@@ -301,8 +311,25 @@ fn the_team_and_the_charter_are_written_as_their_schemas_say() {
     });
     written_as::<Routed>(routed.clone(), with(routed, json!({"to": {"worker": "w-1"}, "role": "w"})));
     let generation = Generation { number: 3, hash: "ab".into() };
-    let status =
-        CharterStatus { generation, since: Some(Time(4)), error: Some("x.lua:3: oh".into()), ..Default::default() };
+    let change = json!({"of": "role", "name": "w", "words": "role 'w': max_busy 6 → 3"});
+    let change: Change = serde_json::from_value(change).unwrap();
+    let difference = Difference {
+        hash: Some("cd".into()),
+        changes: vec![change.clone()],
+        error: Some("x.lua:3: oh".into()),
+        ..Default::default()
+    };
+    written(&Difference::default(), &difference);
+    let status = CharterStatus {
+        generation,
+        since: Some(Time(4)),
+        error: Some("x.lua:3: oh".into()),
+        stale_since: Some(Time(5)),
+        last_change: vec![change],
+        difference: Some(difference),
+        handler_error: Some("x.lua:3: oh".into()),
+        ..Default::default()
+    };
     written(&CharterStatus::default(), &status);
     let rubric = json!({"rubric": "otherwise", "asked": 3, "decided": 2, "failed": 1});
     let failed = json!({"error": "x.lua:3: oh", "place": "x.lua:3", "failed_at": 9});

@@ -52,6 +52,7 @@ impl Handle {
         };
         match &message.about {
             About::Reply(turn) => item.reply = self.journal().envelope(*turn).await.map_err(store)?,
+            About::Late(turn) => item.reply = self.journal().late(*turn).await.map_err(store)?,
             About::Question(id) => item.question = fleet.question(*id).map(|question| fleet.view_question(question)),
             About::Run(id) => {
                 let run = match fleet.run(*id) {

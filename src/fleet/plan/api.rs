@@ -21,6 +21,9 @@ pub struct Api {
     /// True for one that, once started, other machines can reach without any proof of who they are.
     #[serde(default, skip_serializing_if = "is_false")]
     pub exposed: bool,
+    /// True for one that types what it is told into a terminal: no character of a text may be a key there.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub types: bool,
     /// The name that goes with the session's password (`@{fleet.password}`) in basic authentication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
@@ -41,6 +44,9 @@ pub struct Api {
     /// Where it tells what happens, as a stream of events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
+    /// What it answers while it asks nobody anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<Call>,
     /// How it is seen and mended that it has lost the fleet's tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Mend>,

@@ -25,6 +25,7 @@ pub(super) struct Taken(Arc<Mutex<HashMap<String, WorkerName>>>);
 pub(super) struct Hold {
     taken: Taken,
     url: String,
+    worker: WorkerName,
 }
 
 impl Taken {
@@ -32,10 +33,11 @@ impl Taken {
     fn take(&self, url: &str, worker: &WorkerName) -> Result<Hold, WorkerName> {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match taken.get(url) {
-            Some(other) => Err(other.clone()),
-            None => {
+            // An earlier session of the same worker is about to let go.
+            Some(other) if other != worker => Err(other.clone()),
+            _ => {
                 taken.insert(url.to_owned(), worker.clone());
-                Ok(Hold { taken: self.clone(), url: url.to_owned() })
+                Ok(Hold { taken: self.clone(), url: url.to_owned(), worker: worker.clone() })
             }
         }
     }
@@ -43,7 +45,10 @@ impl Taken {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.taken.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.url);
+        let mut taken = self.taken.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.get(&self.url) == Some(&self.worker) {
+            taken.remove(&self.url);
+        }
     }
 }
 
@@ -66,7 +71,8 @@ impl Keeper {
 
     fn url_of_others(&self) -> Result<String, String> {
         let endpoint = self.desk.options.policy.endpoint(&self.worker.profile).map_err(|error| error.to_string())?;
-        endpoint.map(|endpoint| endpoint.url.clone()).ok_or_else(|| "its profile names no endpoint".into())
+        let url = endpoint.map(|endpoint| endpoint.url.trim_end_matches('/').to_owned());
+        url.ok_or_else(|| "its profile names no endpoint".into())
     }
 
     /// Finds the program and takes it for this worker; returns false when the session is over already.
@@ -116,9 +122,12 @@ impl Keeper {
     async fn take_it(&mut self, known: Option<Facts>) -> Result<(), String> {
         self.address_of_others()?;
         let url = self.url_of_others()?;
+        if let Some(server) = known.as_ref().and_then(|facts| facts.server.as_ref()).filter(|server| **server != url) {
+            return Err(format!("it was attached to {server}, and its endpoint names {url} now"));
+        }
         let hold = self.desk.taken.take(&url, &self.worker.name);
         self.hold = Some(hold.map_err(|other| format!("the program at {url} has a worker already: {other}"))?);
-        self.facts = known.unwrap_or_else(|| Facts { cwd: "/".into(), ..Facts::default() });
+        self.facts = known.unwrap_or_else(|| Facts { cwd: "/".into(), server: Some(url), ..Facts::default() });
         self.dir.on_disk(SessionDir::create).await.map_err(|error| error.to_string())?;
         self.keep_facts().await;
         self.learn_signs();
@@ -127,6 +136,12 @@ impl Keeper {
 
     async fn not_attached(&mut self, why: String) {
         let why = why + &self.clear_away().await;
-        self.desk.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
+        let (worker, session) = (self.worker.name.clone(), self.worker.session);
+        let sighting = match self.worker.state {
+            WorkerState::Starting => Sighting::NotUp { worker, why },
+            // It had been; what became of its turn cannot be asked for any more.
+            _ => Sighting::Gone { worker, session, why },
+        };
+        self.desk.tell(sighting).await;
     }
 }

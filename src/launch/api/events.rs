@@ -14,7 +14,7 @@ use super::http::{Address, Driver, HttpError, with};
 /// An event that is longer is left out: the record has what it told.
 const LONGEST: usize = 8 * 1024 * 1024;
 /// How long a stream may take to begin.
-const TO_BEGIN: Duration = Duration::from_secs(10);
+const TO_BEGIN: Duration = Duration::from_secs(5);
 
 /// A stream of events.
 pub(super) struct Events {

@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::super::session::front::PAUSED;
 use super::super::session::given::given;
 use super::http::HttpError;
 use super::keeper::{Doing, Keeper};
+use crate::engine::panes::clean;
 use crate::fleet::envelope::Finish;
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
@@ -26,6 +28,14 @@ const TO_BE_SHOWN: Duration = Duration::from_secs(30);
 /// How long it may take to show that of a text which it may have.
 const TO_BE_FOUND: Duration = Duration::from_secs(10);
 
+/// How long a text waits that was refused once, and at most.
+const BACK_OFF: Duration = Duration::from_millis(500);
+const LONGEST_BACK_OFF: Duration = Duration::from_secs(30);
+/// How often in a row a text may be refused.
+const MOST_REFUSALS: u32 = 10;
+
+/// Why nothing is given to a program that could not reply by a call.
+pub(super) const NO_TOOLS: &str = "it has lost the fleet's tools";
 /// What a text waits for while its program is busy for somebody else.
 pub(super) const OWN_WORK: &str = "it works at something of its own";
 
@@ -47,8 +57,20 @@ pub(super) struct At {
     pub(super) asked: Option<Instant>,
     /// The answers of its model by their names.
     pub(super) answers: BTreeSet<String>,
+    /// When these were last counted in its record.
+    pub(super) counted: Instant,
+    /// How many entries its record had before, where others may have filled it.
+    pub(super) before: usize,
     /// What it told of a failure that may stand in no answer.
     pub(super) trouble: Option<String>,
+}
+
+/// What is noted of a turn before its text is posted.
+#[derive(Default, Serialize, Deserialize)]
+struct Note {
+    /// How many entries the record had.
+    #[serde(default)]
+    before: usize,
 }
 
 impl Keeper {
@@ -56,7 +78,10 @@ impl Keeper {
         if matches!(&self.doing, Doing::At(at) if at.turn == turn.id) {
             return;
         }
-        let text = given(&*self.desk.options.journal, &turn, note).await;
+        let mut text = given(&self.desk.options.journal, &turn, &self.worker, note).await;
+        if self.api().is_some_and(|api| api.types) {
+            text = text.map(|text| clean(&text));
+        }
         let is_noted = match self.dir.is_typed(turn.id) {
             Ok(is_noted) => is_noted,
             Err(error) => return self.hold(&turn, format!("{}: {error}", self.dir.path().display())).await,
@@ -64,7 +89,9 @@ impl Keeper {
         if is_noted {
             // It may have been posted. What it came to stands in the record, if anywhere.
             let is_taken = turn.at(TurnState::Submitted).is_some();
-            self.has(&turn, text.ok(), TO_BE_FOUND, is_taken);
+            let noted = self.dir.noted(turn.id).unwrap_or_default();
+            let Note { before } = serde_json::from_slice(&noted).unwrap_or_default();
+            self.has(&turn, text.ok(), (TO_BE_FOUND, before), is_taken);
             return self.look().await;
         }
         match text {
@@ -74,7 +101,7 @@ impl Keeper {
     }
 
     /// The program may have a turn from now on.
-    fn has(&mut self, turn: &Turn, known: Option<String>, patience: Duration, is_taken: bool) {
+    fn has(&mut self, turn: &Turn, known: Option<String>, (patience, before): (Duration, usize), is_taken: bool) {
         self.doing = Doing::At(Box::new(At {
             turn: turn.id,
             text: known.clone().unwrap_or_default(),
@@ -86,6 +113,8 @@ impl Keeper {
             rested: None,
             asked: None,
             answers: BTreeSet::new(),
+            counted: Instant::now(),
+            before,
             trouble: None,
         }));
         self.learn_signs();
@@ -99,8 +128,17 @@ impl Keeper {
         if let Err(why) = self.may_give(&api).await {
             return self.hold(turn, why).await;
         }
+        // A conversation that others began may hold a turn of the same name, of another fleet.
+        let before = match api.attach {
+            false => 0,
+            true => match self.entries(&api).await {
+                Ok((entries, _)) => entries.len(),
+                Err(why) => return self.hold(turn, why).await,
+            },
+        };
         let id = turn.id;
-        match self.dir.on_disk(move |dir| dir.note_typed(id)).await {
+        let note = serde_json::to_vec(&Note { before }).unwrap_or_default();
+        match self.dir.on_disk(move |dir| dir.note_given(id, &note)).await {
             Ok(true) => {}
             Ok(false) => return self.hold(turn, "somebody else has noted it".into()).await,
             Err(error) => return self.hold(turn, format!("it cannot be noted that it is given: {error}")).await,
@@ -109,11 +147,22 @@ impl Keeper {
             return self.take_back(turn, PAUSED.into()).await;
         }
         // Its events may come before the answer.
-        self.has(turn, Some(text.clone()), TO_BE_SHOWN, false);
+        self.has(turn, Some(text.clone()), (TO_BE_SHOWN, before), false);
         let fill = self.fill().with("text", text);
-        match self.ask_for(&api.say, fill, TO_BE_POSTED).await {
-            Ok(_) => {}
+        let answer = self.ask_for(&api.say, fill, TO_BE_POSTED).await;
+        if let Doing::At(at) = &mut self.doing {
+            // It may have been slow to answer, and is as slow to show it.
+            at.given = Instant::now();
+        }
+        match answer {
+            Ok(_) => self.refusals = 0,
             Err(error @ HttpError::Unheard(..)) => self.take_back(turn, error.to_string()).await,
+            // What it was asked for is gone: nothing more can be given here.
+            Err(error @ HttpError::No { status: 404 | 410, .. }) => {
+                let why = format!("its conversation is gone: {}", error.brief());
+                self.take_back(turn, why.clone()).await;
+                self.desk.tell(Sighting::Broke { worker: self.worker.name.clone(), why }).await;
+            }
             // It says so itself, of this very text: it would say so again.
             Err(error @ HttpError::No { status: 400 | 413 | 415 | 422, .. }) => {
                 self.doing = Doing::Idle;
@@ -124,10 +173,19 @@ impl Keeper {
                 if status < 500 || api.say.untaken.iter().any(|word| said.contains(word)) =>
             {
                 let error = HttpError::No { status, said };
-                self.take_back(turn, error.to_string()).await;
+                match self.refusals < MOST_REFUSALS {
+                    true => self.take_back(turn, error.to_string()).await,
+                    false => {
+                        self.doing = Doing::Idle;
+                        self.refusals = 0;
+                        let why = format!("it was refused {MOST_REFUSALS} times, the last time so: {error}");
+                        self.finished(id, Finish::without_reply(Outcome::Failed, why), true).await;
+                    }
+                }
             }
             Err(error) => {
-                tracing::info!(worker = %self.worker.name, turn = %id, %error, "it is looked for whether a text was taken");
+                let error = error.brief();
+                tracing::info!(worker = %self.worker.name, turn = %id, error, "it is looked for whether a text was taken");
                 if let Doing::At(at) = &mut self.doing {
                     at.patience = TO_BE_FOUND;
                 }
@@ -147,9 +205,9 @@ impl Keeper {
             return Err("it is being stopped at the turn before".into());
         }
         match self.shows(&api.rest).await {
-            Ok(true) => self.mend_tools(api).await.map_err(|why| format!("it has lost the fleet's tools: {why}")),
+            Ok(true) => self.mend_tools(api).await.map_err(|why| format!("{NO_TOOLS}: {why}")),
             Ok(false) => Err(OWN_WORK.into()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.brief()),
         }
     }
 
@@ -170,8 +228,17 @@ impl Keeper {
     async fn hold(&mut self, turn: &Turn, why: String) {
         self.doing = Doing::Idle;
         self.barred = Some(why.clone());
+        self.back_off();
         let (worker, hand) = (self.worker.name.clone(), turn.hands());
         self.desk.tell(Sighting::Held { worker, turn: turn.id, hand, why }).await;
         self.soon(Duration::from_secs(1));
+    }
+
+    /// Lets the time grow until a text is tried again: what is refused once a second all night long fills the store.
+    pub(super) fn back_off(&mut self) {
+        let wait = BACK_OFF.saturating_mul(1 << self.refusals.min(6)).min(LONGEST_BACK_OFF);
+        self.refusals += 1;
+        self.retry = Instant::now() + wait;
+        self.soon(wait);
     }
 }

@@ -12,8 +12,12 @@ use super::events::Events;
 use super::keeper::{Doing, Keeper};
 use crate::fleet::signs::{self, Meaning, Read};
 
-/// How long after its end a stream is opened anew.
-const REOPEN: Duration = Duration::from_millis(500);
+/// How long after its end a stream is opened anew, and how long after many ends in a row.
+const REOPEN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
+/// The longest name of an answer.
+const LONGEST_ID: usize = 200;
+/// What a worker is at that waits for a person.
+pub(super) const ASKS: &str = "it asks a person";
 
 impl Keeper {
     /// Opens the stream of events if it is not open. What was missed meanwhile is asked for.
@@ -26,8 +30,14 @@ impl Keeper {
             }
             return;
         }
-        self.reopen = now + REOPEN;
-        match Events::open(&self.address(), &plan.path, plan.silence.map(|silence| silence.std())).await {
+        self.reopen_after = (self.reopen_after * 2).clamp(REOPEN.0, REOPEN.1);
+        self.reopen = now + self.reopen_after;
+        let address = self.address();
+        let opened = tokio::select! {
+            opened = Events::open(&address, &plan.path, plan.silence.map(|silence| silence.std())) => opened,
+            () = self.stop.cancelled() => return,
+        };
+        match opened {
             Ok(events) => {
                 self.events = Some(events);
                 if let Doing::At(at) = &mut self.doing {
@@ -35,8 +45,8 @@ impl Keeper {
                 }
             }
             Err(error) => {
-                tracing::debug!(worker = %self.worker.name, %error, "its events cannot be heard");
-                self.soon(REOPEN);
+                tracing::debug!(worker = %self.worker.name, error = error.brief(), "its events cannot be heard");
+                self.soon(self.reopen_after);
             }
         }
     }
@@ -45,19 +55,21 @@ impl Keeper {
     pub(super) async fn heard(&mut self, event: Option<Value>) {
         let Some(event) = event else {
             tracing::debug!(worker = %self.worker.name, "its stream of events has ended");
-            (self.events, self.reopen) = (None, Instant::now() + REOPEN);
-            return self.soon(REOPEN);
+            (self.events, self.reopen) = (None, Instant::now() + self.reopen_after.max(REOPEN.0));
+            return self.soon(self.reopen_after.max(REOPEN.0));
         };
+        self.reopen_after = REOPEN.0;
         let signs = self.signs.clone();
         let Some(read) = signs::read(&signs, &event) else { return };
         match read.sign.is {
             Meaning::Taken => self.heard_taken(&read),
+            // Without a turn it may be a person's, and what bars the next text is asked for.
             Meaning::Said => {
-                if let (Doing::At(at), Some(id)) = (&mut self.doing, read.id) {
-                    at.answers.insert(id);
-                }
+                let Doing::At(at) = &mut self.doing else { return };
+                at.answers.extend(read.id.filter(|id| id.len() <= LONGEST_ID));
+                let answers = at.answers.len();
                 self.bar_by(None).await;
-                self.see_endless().await;
+                self.see_endless(answers).await;
             }
             Meaning::Rested => {
                 if let Doing::At(at) = &mut self.doing {
@@ -71,11 +83,11 @@ impl Keeper {
                 }
             }
             Meaning::Blocked => {
-                let why = read.why.map_or_else(|| "it asks a person".into(), |why| format!("it asks a person: {why}"));
-                self.bar_by(Some(why)).await;
+                let why = read.why.as_deref().map(|why| format!("it asks a person: {}", why_of(Some(why), "")));
+                self.bar_by(Some(why.unwrap_or_else(|| ASKS.into()))).await;
             }
             Meaning::Retrying => {
-                let why = read.why.unwrap_or_else(|| "it does not say why".into());
+                let why = read.why.as_deref().map_or_else(|| "it does not say why".into(), |why| why_of(Some(why), ""));
                 self.bar_by(Some(format!("it tries again to reach its model: {why}"))).await;
             }
             _ => {}

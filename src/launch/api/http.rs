@@ -16,8 +16,8 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-/// The longest answer that is read.
-const LONGEST: usize = 64 * 1024 * 1024;
+/// The longest answer to a question whose answer is a few words.
+const LONGEST: usize = 256 * 1024;
 /// How long a connection may take to stand.
 const TO_CONNECT: Duration = Duration::from_secs(5);
 /// How much of an answer that says no is told.
@@ -52,6 +52,16 @@ pub(super) enum HttpError {
     Broken(String),
 }
 
+impl HttpError {
+    /// Says what went wrong without what the program said, which may quote a message.
+    pub(super) fn brief(&self) -> String {
+        match self {
+            HttpError::No { status, .. } => format!("it answers {status}"),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// What drives a connection; polled after the connection's end, it waits for ever.
 pub(super) type Driver = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
@@ -70,23 +80,44 @@ impl Address {
         body: Option<&Value>,
         limit: Duration,
     ) -> Result<Value, HttpError> {
-        let asked = self.ask_once(post, path, body);
+        let whole = self.ask_text(post, path, body, (limit, LONGEST)).await?;
+        match whole.is_empty() {
+            true => Ok(Value::Null),
+            false => Ok(serde_json::from_str(&whole).unwrap_or(Value::String(whole))),
+        }
+    }
+
+    /// As [`Address::ask`], with the answer as it came; no longer than so many bytes.
+    pub(super) async fn ask_text(
+        &self,
+        post: bool,
+        path: &str,
+        body: Option<&Value>,
+        (limit, longest): (Duration, usize),
+    ) -> Result<String, HttpError> {
+        let asked = self.ask_once(post, path, body, longest);
         match tokio::time::timeout(limit, asked).await {
             Ok(answer) => answer,
             Err(_) => Err(HttpError::Broken(format!("it did not answer within {} s", limit.as_secs()))),
         }
     }
 
-    async fn ask_once(&self, post: bool, path: &str, body: Option<&Value>) -> Result<Value, HttpError> {
+    async fn ask_once(
+        &self,
+        post: bool,
+        path: &str,
+        body: Option<&Value>,
+        longest: usize,
+    ) -> Result<String, HttpError> {
         let body = body.map(|body| body.to_string().into_bytes());
         let (response, mut driver) = self.send(post, path, body, "application/json").await?;
         let status = response.status();
         let read = async {
-            let mut body = Limited::new(response.into_body(), LONGEST);
+            let mut body = Limited::new(response.into_body(), longest);
             let mut whole = Vec::new();
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
-                    Some(_) => HttpError::Broken(format!("its answer has more than {} MiB", LONGEST / 1024 / 1024)),
+                    Some(_) => HttpError::Broken(format!("its answer has more than {} KiB", longest / 1024)),
                     None => HttpError::Broken(format!("its answer broke off: {error}")),
                 })?;
                 if let Ok(data) = frame.into_data() {
@@ -99,11 +130,7 @@ impl Address {
         if !status.is_success() {
             return Err(HttpError::No { status: status.as_u16(), said: String::from_utf8_lossy(&whole).into_owned() });
         }
-        match whole.is_empty() {
-            true => Ok(Value::Null),
-            false => Ok(serde_json::from_slice(&whole)
-                .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&whole).into_owned()))),
-        }
+        Ok(String::from_utf8(whole).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
     /// Sends a request on a connection of its own; the answer's body comes only while the driver is polled.

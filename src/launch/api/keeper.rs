@@ -43,6 +43,8 @@ use crate::process::ProcessId;
 const AT_REST: Duration = Duration::from_secs(10);
 /// How long a program may take to answer what it only has to look up.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
+/// The longest record that is read.
+const RECORD: usize = 64 * 1024 * 1024;
 
 /// What a session is at.
 pub(super) enum Doing {
@@ -66,8 +68,12 @@ pub(super) struct Keeper {
     pub(super) pane: Option<Pane>,
     /// Its events, while their stream lives.
     pub(super) events: Option<Events>,
-    /// When the stream is opened anew at the earliest.
+    /// When the stream is opened anew at the earliest, and how long it was waited for that the last time.
     pub(super) reopen: Instant,
+    pub(super) reopen_after: Duration,
+    /// How often in a row a text was not given, and until when none is tried again.
+    pub(super) refusals: u32,
+    pub(super) retry: Instant,
     /// What its events mean, for the turn that it is at.
     pub(super) signs: Arc<[Sign]>,
     /// The turn whose end was last told.
@@ -108,6 +114,9 @@ impl Keeper {
             pane: None,
             events: None,
             reopen: now,
+            reopen_after: Duration::ZERO,
+            refusals: 0,
+            retry: now,
             signs: Arc::new([]),
             ended: None,
             listed: false,
@@ -148,11 +157,12 @@ impl Keeper {
                     Some(order) => self.take(order).await,
                     None => return,
                 },
-                event = next_of(&mut self.events) => self.heard(event).await,
+                // Before the events, which are hints and may never stop coming.
                 () = tokio::time::sleep_until(next) => {
                     self.next = Instant::now() + AT_REST;
                     self.look().await;
                 }
+                event = next_of(&mut self.events) => self.heard(event).await,
             }
         }
     }
@@ -277,6 +287,15 @@ impl Keeper {
         let call = self.filled(call, fill).map_err(unfit)?;
         tokio::select! {
             answer = address.ask(call.post, &call.path, call.body.as_ref(), limit) => answer,
+            () = self.stop.cancelled() => Err(HttpError::Broken("the worker is being stopped".into())),
+        }
+    }
+
+    /// Asks for the program's own record and returns what it says, as it came.
+    pub(super) async fn ask_record(&self, call: &Call) -> Result<String, HttpError> {
+        let address = self.address();
+        tokio::select! {
+            answer = address.ask_text(call.post, &call.path, call.body.as_ref(), (ANSWER, RECORD)) => answer,
             () = self.stop.cancelled() => Err(HttpError::Broken("the worker is being stopped".into())),
         }
     }

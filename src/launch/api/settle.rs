@@ -6,18 +6,19 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::super::session::text::Same;
 use super::super::turn_dir::TEXT_LIMIT;
-use super::hand::OWN_WORK;
-use super::http::HttpError;
+use super::hand::{NO_TOOLS, OWN_WORK};
+use super::hearing::ASKS;
 use super::keeper::{Doing, Keeper};
-use super::story::{self, Story};
+use super::story::{self, Story, Wanted};
 use crate::fleet::envelope::{Finish, Truncated};
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
-use crate::fleet::plan::Api;
+use crate::fleet::plan::{Api, Record};
 use crate::fleet::turn::Outcome;
 
 /// How soon a text that was given is looked for again.
@@ -28,8 +29,11 @@ const LOOK_AGAIN: Duration = Duration::from_millis(300);
 const AT_WORK: (Duration, Duration) = (Duration::from_secs(5), Duration::from_millis(500));
 /// How long a program at rest may take to show its answer.
 const UNANSWERED: Duration = Duration::from_secs(5);
-/// How long a program may be silent before that is told.
+/// How often the answers of a turn are counted in its record while its events are heard, which are counted too.
+const COUNT: Duration = Duration::from_secs(60);
+/// How long a program may be silent before that is told, and what is told then.
 const SILENT: Duration = Duration::from_secs(15);
+const SILENCE: &str = "it does not answer";
 /// How soon its conversation is shown in its pane again.
 const SHOW: Duration = Duration::from_secs(1);
 
@@ -44,25 +48,36 @@ impl Keeper {
             self.soon(SHOW);
         }
         match &self.doing {
-            Doing::Idle => self.look_at_rest(&api).await,
+            Doing::Idle => self.look_at_idle(&api).await,
             Doing::At(_) => self.look_at_turn(&api).await,
             Doing::Stopping(_) => self.look_at_stop(&api).await,
         }
     }
 
-    /// Without a turn: is it still there, and free?
-    async fn look_at_rest(&mut self, api: &Api) {
+    /// Without a turn: is it still there, and would it take one? A text that it refused is not tried again at once.
+    async fn look_at_idle(&mut self, api: &Api) {
         let worker = self.worker.name.clone();
         if let Some(why) = self.site().astray(&self.facts) {
             return self.bar(Some(why.clone()), Sighting::Unreachable { worker, why }).await;
         }
-        match self.at_rest(api).await {
-            Some(true) => self.bar_by(None).await,
-            Some(false) => {
-                self.bar_by(Some(OWN_WORK.into())).await;
-                self.soon(Duration::from_secs(1));
+        let Some(rests) = self.at_rest(api).await else { return self.soon(Duration::from_secs(1)) };
+        if !rests {
+            self.bar_by(Some(OWN_WORK.into())).await;
+            return self.soon(Duration::from_secs(1));
+        }
+        let now = Instant::now();
+        if now < self.retry {
+            return self.soon(self.retry - now);
+        }
+        if self.refusals == 0 {
+            return self.bar_by(None).await;
+        }
+        match self.mend_tools(api).await {
+            Ok(()) => self.bar_by(None).await,
+            Err(why) => {
+                self.back_off();
+                self.bar_by(Some(format!("{NO_TOOLS}: {why}"))).await;
             }
-            None => self.soon(Duration::from_secs(1)),
         }
     }
 
@@ -70,20 +85,27 @@ impl Keeper {
     pub(super) async fn at_rest(&mut self, api: &Api) -> Option<bool> {
         match self.shows(&api.rest).await {
             Ok(rests) => {
-                self.silent = None;
+                self.answered().await;
                 Some(rests)
             }
             Err(error) => {
-                self.silent_by(&error).await;
+                self.silent_by(&error.brief()).await;
                 None
             }
         }
     }
 
-    async fn silent_by(&mut self, error: &HttpError) {
+    async fn answered(&mut self) {
+        self.silent = None;
+        if self.barred.as_deref().is_some_and(|why| why.starts_with(SILENCE)) {
+            self.bar_by(None).await;
+        }
+    }
+
+    async fn silent_by(&mut self, why: &str) {
         let since = *self.silent.get_or_insert_with(Instant::now);
         if since.elapsed() >= SILENT && !self.stop.is_cancelled() {
-            let (worker, why) = (self.worker.name.clone(), format!("it does not answer: {error}"));
+            let (worker, why) = (self.worker.name.clone(), format!("{SILENCE}: {why}"));
             self.bar(Some(why.clone()), Sighting::Unreachable { worker, why }).await;
         }
     }
@@ -92,9 +114,16 @@ impl Keeper {
         let Doing::At(at) = &self.doing else { return };
         if !at.is_taken {
             match self.story(api).await {
-                Some(story) if story.taken == Same::Part => return self.end_cut().await,
-                Some(_) => self.taken().await,
-                None => {}
+                Ok(Some(story)) if story.taken == Same::Part => return self.end_cut().await,
+                Ok(Some(_)) => self.taken().await,
+                Ok(None) => {}
+                // What cannot be read shows nothing, either way.
+                Err(()) => {
+                    if let Doing::At(at) = &mut self.doing {
+                        at.given = Instant::now();
+                    }
+                    return self.soon(Duration::from_secs(1));
+                }
             }
             let Doing::At(at) = &self.doing else { return };
             if !at.is_taken && at.given.elapsed() >= at.patience {
@@ -115,6 +144,7 @@ impl Keeper {
                     if let Doing::At(at) = &mut self.doing {
                         at.rested = None;
                     }
+                    self.look_at_work(api).await;
                 }
                 None => return self.soon(Duration::from_secs(1)),
             }
@@ -122,9 +152,30 @@ impl Keeper {
         self.soon(often);
     }
 
+    /// It works: does it ask somebody, and does it come to an end? Events tell both, if they are heard.
+    async fn look_at_work(&mut self, api: &Api) {
+        if let Some(asks) = &api.asks {
+            match self.shows(asks).await {
+                Ok(true) if self.barred.as_deref().is_some_and(|why| why.starts_with(ASKS)) => self.bar_by(None).await,
+                Ok(false) if self.barred.as_deref().is_none_or(|why| !why.starts_with(ASKS)) => {
+                    self.bar_by(Some(ASKS.into())).await;
+                }
+                _ => {}
+            }
+        }
+        let Doing::At(at) = &mut self.doing else { return };
+        let often = if self.events.is_some() { COUNT } else { AT_WORK.0 };
+        if at.counted.elapsed() >= often {
+            at.counted = Instant::now();
+            if let Ok(Some(story)) = self.story(api).await {
+                self.see_endless(story.answers).await;
+            }
+        }
+    }
+
     /// It is at rest: its last answer is the turn's, if it is complete.
     async fn settle(&mut self, api: &Api) {
-        let story = self.story(api).await;
+        let Ok(story) = self.story(api).await else { return self.soon(Duration::from_secs(1)) };
         let Doing::At(at) = &mut self.doing else { return };
         let turn = at.turn;
         let waited = at.rested.get_or_insert_with(Instant::now).elapsed();
@@ -148,26 +199,33 @@ impl Keeper {
         self.finished(turn, finish, true).await;
     }
 
-    /// Returns what its record says of the turn at hand.
-    async fn story(&mut self, api: &Api) -> Option<Story> {
-        let record = match self.filled(&api.record, self.fill()) {
-            Ok(record) => record,
-            Err(why) => {
-                tracing::warn!(worker = %self.worker.name, why, "its record cannot be asked for");
-                return None;
+    /// Returns what its record says of the turn at hand, if it can be read; why not is told when it lasts.
+    async fn story(&mut self, api: &Api) -> Result<Option<Story>, ()> {
+        let read = match self.entries(api).await {
+            Ok((entries, record)) => {
+                let Doing::At(at) = &self.doing else { return Err(()) };
+                let wanted = Wanted { turn: at.turn, given: at.known.as_deref(), before: at.before };
+                Ok(story::read(&entries, &record, wanted))
             }
+            Err(why) => Err(why),
         };
-        match self.ask(&api.record.call).await {
-            Ok(answer) => {
-                self.silent = None;
-                let Doing::At(at) = &self.doing else { return None };
-                story::read(&answer, &record, at.turn, at.known.as_deref())
+        match read {
+            Ok(story) => {
+                self.answered().await;
+                Ok(story)
             }
-            Err(error) => {
-                self.silent_by(&error).await;
-                None
+            Err(why) => {
+                self.silent_by(&why).await;
+                Err(())
             }
         }
+    }
+
+    /// Returns its record, entry by entry.
+    pub(super) async fn entries(&self, api: &Api) -> Result<(Vec<Box<RawValue>>, Record), String> {
+        let record = self.filled(&api.record, self.fill())?;
+        let answer = self.ask_record(&record.call).await.map_err(|error| error.brief())?;
+        story::entries(&answer, &record).map(|entries| (entries, record))
     }
 
     async fn taken(&mut self) {
@@ -197,9 +255,9 @@ impl Keeper {
     }
 
     /// Stops a turn in which the model is called without end.
-    pub(super) async fn see_endless(&mut self) {
+    pub(super) async fn see_endless(&mut self, answers: usize) {
         let (Doing::At(at), Some(api)) = (&self.doing, self.api()) else { return };
-        if at.answers.len() <= api.most as usize {
+        if answers <= api.most as usize {
             return;
         }
         let turn = at.turn;

@@ -14,8 +14,9 @@ use crate::fleet::plan::Api;
 const LOOK: Duration = Duration::from_millis(200);
 /// How long after it was told it may still be about to begin: before that, its rest means nothing.
 const TO_BEGIN: Duration = Duration::from_millis(500);
-/// How long a program that goes on working has until it is told again.
-const TELL_AGAIN: Duration = Duration::from_secs(2);
+/// How long a program that goes on working has until it is told again: it may be slow to say that it rests, and be told
+/// something else by a second key.
+const TELL_AGAIN: Duration = Duration::from_secs(8);
 
 /// A turn that a session was told to stop.
 #[derive(Clone, Copy)]
@@ -59,7 +60,7 @@ impl Keeper {
             return self.desk.tell(Sighting::Broke { worker, why: why.into() }).await;
         };
         if let Err(error) = self.ask(&stop).await {
-            tracing::info!(worker = %self.worker.name, %error, "a worker could not be told to stop its turn");
+            tracing::info!(worker = %self.worker.name, error = error.brief(), "a worker could not be told to stop its turn");
         }
     }
 

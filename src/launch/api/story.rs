@@ -4,17 +4,22 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::super::session::text::{Same, compare, mark};
+use super::super::session::text::{Same, compare, is_marked};
 use super::super::session::why_of;
 use crate::fleet::envelope::{Finish, Usage};
 use crate::fleet::ids::TurnId;
 use crate::fleet::plan::Record;
-use crate::fleet::signs::{self, Meaning, Read};
+use crate::fleet::signs::{self, Meaning};
 use crate::fleet::turn::Outcome;
 
 /// What showed how a turn ended, unless the plan has another word.
 const PROOF: &str = "api";
+/// The longest entry that is read: parsed, one takes many times its length.
+const LONGEST_ENTRY: usize = 8 * 1024 * 1024;
+/// The longest name of a model.
+const LONGEST_NAME: usize = 200;
 
 /// What is known of one turn.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,44 +42,59 @@ struct Answer {
     usage: Option<Usage>,
 }
 
-/// Reads what a record says of a turn; `given` is its text, of which maybe only the first line is known. Nothing if its
-/// text is not there.
-pub(super) fn read(answer: &Value, record: &Record, turn: TurnId, given: Option<&str>) -> Option<Story> {
-    let list = match &record.list {
-        Some(path) => signs::at(answer, path),
-        None => Some(answer),
-    };
-    let entries = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let reads: Vec<(&Value, Read)> =
-        entries.iter().filter_map(|entry| Some((entry, signs::read(&record.signs, entry)?))).collect();
-    let same = |read: &Read| match (&read.text, given) {
-        (Some(taken), Some(given)) => compare(given, turn, taken),
-        (Some(taken), None) if taken.contains(mark(turn).trim_end()) => Same::Whole,
+/// What a turn is known by in a record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) turn: TurnId,
+    /// Its text, if more of it is known than its first line.
+    pub(super) given: Option<&'a str>,
+    /// How many entries there were before it was given: they are of other turns, maybe with the same name.
+    pub(super) before: usize,
+}
+
+/// Returns the entries of a record as they came.
+pub(super) fn entries(answer: &str, record: &Record) -> Result<Vec<Box<RawValue>>, String> {
+    let wrong = |error: serde_json::Error| format!("its record is no list of entries: {error}");
+    let mut at: Box<RawValue> = serde_json::from_str(answer).map_err(wrong)?;
+    for name in record.list.iter().flat_map(|path| path.split('.')) {
+        let mut table: BTreeMap<String, Box<RawValue>> = serde_json::from_str(at.get()).map_err(wrong)?;
+        at = table.remove(name).ok_or_else(|| format!("its record has no {name}"))?;
+    }
+    serde_json::from_str(at.get()).map_err(wrong)
+}
+
+/// Reads what a record says of a turn, entry by entry, since one record may be large. Nothing if its text is not there.
+pub(super) fn read(entries: &[Box<RawValue>], record: &Record, wanted: Wanted) -> Option<Story> {
+    let same = |text: Option<&str>| match (text, wanted.given) {
+        (Some(taken), Some(given)) => compare(given, wanted.turn, taken),
+        (Some(taken), None) if is_marked(taken, wanted.turn) => Same::Whole,
         _ => Same::Other,
     };
-    let is_ours = |read: &Read| read.sign.is == Meaning::Taken && same(read) != Same::Other;
-    let from = reads.iter().rposition(|(_, read)| is_ours(read))?;
-    let (taken, name) = (same(&reads[from].1), reads[from].1.id.clone());
-    let mut is_others = false;
-    let mut answers: Vec<Answer> = Vec::new();
-    for (entry, read) in &reads[from + 1..] {
-        match read.sign.is {
+    // How it was taken, its name, and what came after it.
+    let mut begun: Option<(Same, Option<String>, Vec<Answer>, bool)> = None;
+    for entry in entries.iter().skip(wanted.before).filter(|entry| entry.get().len() <= LONGEST_ENTRY) {
+        let Ok(entry) = serde_json::from_str::<Value>(entry.get()) else { continue };
+        let Some(read) = signs::read(&record.signs, &entry) else { continue };
+        let how = if read.sign.is == Meaning::Taken { same(read.text.as_deref()) } else { Same::Other };
+        match (read.sign.is, &mut begun) {
+            (Meaning::Taken, begun) if how != Same::Other => *begun = Some((how, read.id, Vec::new(), false)),
             // Somebody else's words: without names, what follows answers those.
-            Meaning::Taken => is_others = true,
-            Meaning::Nothing => {}
-            meaning => answers.push(Answer {
-                is_own: match (&record.parent, &name) {
-                    (Some(path), Some(name)) => signs::at(entry, path).and_then(Value::as_str) == Some(name.as_str()),
-                    _ => !is_others,
+            (Meaning::Taken, Some((.., is_others))) => *is_others = true,
+            (Meaning::Nothing | Meaning::Taken, _) | (_, None) => {}
+            (meaning, Some((_, name, answers, is_others))) => answers.push(Answer {
+                is_own: match (&record.parent, name) {
+                    (Some(path), Some(name)) => signs::at(&entry, path).and_then(Value::as_str) == Some(name.as_str()),
+                    _ => !*is_others,
                 },
                 meaning,
-                text: read.text.clone().unwrap_or_default(),
-                why: read.why.clone(),
-                model: read.model.clone(),
+                text: read.text.unwrap_or_default(),
+                why: read.why,
+                model: read.model.filter(|model| model.len() <= LONGEST_NAME),
                 usage: read.usage,
             }),
         }
     }
+    let (taken, _, answers, _) = begun?;
     let last_own = answers.iter().rposition(|answer| answer.is_own);
     let last = match last_own.map(|n| answers[n].meaning) {
         Some(meaning) if meaning.is_end() => last_own,
@@ -141,8 +161,14 @@ mod tests {
         }
     }
 
+    fn of(said: Value, parent: Option<&str>, given: Option<&str>, before: usize) -> Option<Story> {
+        let record = record(parent);
+        let entries = entries(&json!({"said": said}).to_string(), &record).expect("it is a record");
+        read(&entries, &record, Wanted { turn: TURN, given, before })
+    }
+
     fn told(entries: &[Value]) -> Option<Story> {
-        read(&json!({"said": entries}), &record(Some("of")), TURN, Some(TEXT))
+        of(json!(entries), Some("of"), Some(TEXT), 0)
     }
 
     fn user(id: &str, text: &str) -> Value {
@@ -221,16 +247,31 @@ mod tests {
             user("3", "me too"),
             json!({"end": "x", "text": "yours"}),
         ];
-        let story = read(&json!({"said": entries}), &record(None), TURN, None).expect("it is there");
+        let story = of(json!(entries), None, None, 0).expect("it is there");
         assert_eq!(story.end.map(|finish| finish.text.to_string()).as_deref(), Some("mine"));
-        let story = read(&json!({"said": entries[..1]}), &record(None), TURN, None).expect("it is there");
+        let story = of(json!(entries[..1]), None, None, 0).expect("it is there");
         assert_eq!(story.end, None);
     }
 
     #[test]
     fn a_text_of_which_a_part_was_taken_is_told() {
-        let entries = json!({"said": [user("1", "[fleet turn t4 from leader]\nwo")]});
-        assert_eq!(read(&entries, &record(None), TURN, Some(TEXT)).map(|story| story.taken), Some(Same::Part));
-        assert_eq!(read(&json!("<html>"), &record(None), TURN, Some(TEXT)), None);
+        let entries = json!([user("1", "[fleet turn t4 from leader]\nwo")]);
+        assert_eq!(of(entries, None, Some(TEXT), 0).map(|story| story.taken), Some(Same::Part));
+        assert!(entries_of("<html>").is_err() && entries_of("{}").is_err() && entries_of("{\"said\": 1}").is_err());
+    }
+
+    fn entries_of(text: &str) -> Result<Vec<Box<RawValue>>, String> {
+        entries(text, &record(None))
+    }
+
+    #[test]
+    fn what_stood_there_before_is_of_another_turn_also_with_the_same_name() {
+        let old = [user("1", TEXT), json!({"end": "x", "text": "the old answer"})];
+        assert_eq!(of(json!(old), None, Some(TEXT), 2), None);
+        let both = [old[0].clone(), old[1].clone(), user("3", TEXT), json!({"end": "x", "text": "the new one"})];
+        let text = of(json!(both), None, Some(TEXT), 2).and_then(|story| story.end).map(|end| end.text.to_string());
+        assert_eq!(text.as_deref(), Some("the new one"));
+        let other = json!([user("1", "[fleet turn t42 from leader]\nwork")]);
+        assert_eq!(of(other, None, Some(TEXT), 0), None, "turn 4 is not turn 42");
     }
 }

@@ -20,6 +20,7 @@ use super::super::fill::Fill;
 use super::super::pane_exec::{Args, MAX_OUTPUT, Mode};
 use super::super::plan::Prepared;
 use super::super::policy::variable;
+use super::super::task::text_of;
 use super::super::turn_dir::{Ended, ExitRecord, Started, TurnDir, TurnDirError};
 use super::Desk;
 use super::finish::{Standing, of_record, of_vanished, standing};
@@ -142,7 +143,7 @@ impl Watch {
 
     /// Starts a pane-exec for the turn and stays with it until it is gone.
     async fn start(&self, turn: &Turn) -> Result<(), Obstacle> {
-        let prompt = self.desk.options.journal.prompt(turn.prompt_of).await;
+        let prompt = text_of(&self.desk.options.journal, turn, &self.worker).await;
         let prompt = prompt.map_err(|error| Obstacle::Passing(error.to_string()))?;
         let prompt = prompt.ok_or_else(|| Obstacle::Final("its prompt is not in the store".into()))?;
         let provenance = Provenance {

@@ -13,7 +13,8 @@ const MOST: u64 = 4 * 1024 * 1024;
 
 /// Returns what is there and must not be, for people.
 pub(in crate::launch) fn find(unwanted: &[Unwanted], cwd: &Path) -> Option<String> {
-    let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
+    // The outermost one: a `.git` below it may be none to git.
+    let root = cwd.ancestors().filter(|folder| folder.join(".git").exists()).last();
     let folders = cwd.ancestors().take_while(|folder| root.is_none_or(|root| folder.starts_with(root)));
     folders.into_iter().find_map(|folder| unwanted.iter().find_map(|one| one.in_folder(folder)))
 }
@@ -66,6 +67,9 @@ mod tests {
         fs::remove_file(place.path().join("repo/sub/agent.json")).expect("removed");
         fs::write(place.path().join("repo/.agent/plugin/b.js"), "").expect("written");
         assert!(found().is_some_and(|found| found.ends_with("repo/.agent/plugin")), "{:?}", found());
+        fs::create_dir(work.join(".git")).expect("made");
+        assert!(found().is_some_and(|found| found.ends_with("repo/.agent/plugin")), "a folder of that name is no root");
+        fs::remove_dir(work.join(".git")).expect("removed");
         fs::remove_dir(place.path().join("repo/.git")).expect("removed");
         fs::remove_file(place.path().join("repo/.agent/plugin/b.js")).expect("removed");
         assert!(found().is_some_and(|found| found.ends_with(".agent/plugin")), "without a repository all is above it");

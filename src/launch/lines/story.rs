@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::session::text::{Same, compare, mark};
+use super::super::session::text::{Same, compare, is_marked};
 use super::super::session::why_of;
 use super::super::turn_dir::TEXT_LIMIT;
 use crate::fleet::envelope::{Finish, Usage};
@@ -67,7 +67,7 @@ impl Story {
     pub(super) fn compare(&self, taken: &str) -> Same {
         match &self.given {
             Some(given) => compare(given, self.turn, taken),
-            None if taken.contains(mark(self.turn).trim_end()) => Same::Whole,
+            None if is_marked(taken, self.turn) => Same::Whole,
             None => Same::Other,
         }
     }

@@ -83,7 +83,7 @@ impl Keeper {
         if matches!(&self.doing, Doing::At(at) if at.turn == turn.id) {
             return;
         }
-        let given = given(&*self.desk.options.journal, &turn, note).await;
+        let given = given(&self.desk.options.journal, &turn, &self.worker, note).await;
         if let Some(note) = self.note_of(turn.id) {
             // It may have been written. What it came to stands in the output, if anywhere.
             self.reread(&note);

@@ -46,6 +46,9 @@ pub(in crate::launch) struct Facts {
     /// By what it knows who calls.
     #[serde(default)]
     pub password: String,
+    /// Where the program of somebody else is that it is attached to.
+    #[serde(default)]
+    pub server: Option<String>,
     /// What it calls its conversation.
     #[serde(default)]
     pub conversation: Option<String>,

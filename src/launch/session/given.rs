@@ -1,21 +1,26 @@
 //! A turn's text for a program to which nothing is typed. Nothing is a key here, so every character is given as it is; the
 //! first line is ours as everywhere, and the rest is made harmless as everywhere: these programs load files by `@path` too.
 
+use std::sync::Arc;
+
+use super::super::task::text_of;
 use super::text::{first_line, harmless, noted};
 use crate::engine::ports::Journal;
 use crate::fleet::ids::TurnId;
 use crate::fleet::turn::Turn;
+use crate::fleet::worker::Worker;
 
 /// How much of a note is given.
 const MOST_OF_A_NOTE: usize = 64 * 1024;
 
 /// Returns the text of a turn as it is given; `note` is the turn in which the session before this one wrote its note.
 pub(in crate::launch) async fn given(
-    journal: &dyn Journal,
+    journal: &Arc<dyn Journal>,
     turn: &Turn,
+    worker: &Worker,
     note: Option<TurnId>,
 ) -> Result<String, String> {
-    let prompt = journal.prompt(turn.prompt_of).await.map_err(|error| error.to_string())?;
+    let prompt = text_of(journal, turn, worker).await.map_err(|error| error.to_string())?;
     let text = text(turn.id, &turn.sender.to_string(), &prompt.ok_or("its prompt is not in the store")?);
     let Some(note) = note else { return Ok(text) };
     let envelope = journal.envelope(note).await.map_err(|error| error.to_string())?;

@@ -47,14 +47,23 @@ pub(in crate::launch) enum Same {
 /// Compares what was given for a turn with what the agent says it took. Blanks do not count: agents trim them and break
 /// lines.
 pub(in crate::launch) fn compare(given: &str, turn: TurnId, taken: &str) -> Same {
-    let dense = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
-    let (given, taken) = (dense(given), dense(taken));
+    let (dense_given, dense_taken) = (dense(given), dense(taken));
     match () {
-        () if given == taken => Same::Whole,
-        () if taken.contains(&given) => Same::Within,
-        () if taken.contains(&dense(&mark(turn))) => Same::Part,
+        () if dense_given == dense_taken => Same::Whole,
+        () if dense_taken.contains(&dense_given) => Same::Within,
+        () if is_marked(taken, turn) => Same::Part,
         () => Same::Other,
     }
+}
+
+/// Returns whether the first line of this turn's text stands in what an agent took. Without its `from` the mark of turn 1
+/// would stand in that of turn 12 as well.
+pub(in crate::launch) fn is_marked(taken: &str, turn: TurnId) -> bool {
+    dense(taken).contains(&dense(&format!("{}from", mark(turn))))
+}
+
+fn dense(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_whitespace()).collect()
 }
 
 /// Returns a line of a text as an agent may have it.
@@ -104,6 +113,8 @@ mod tests {
         assert_eq!(taken(&format!("my draft {text}")), Same::Within);
         assert_eq!(taken("[fleet turn t12 from leader] do"), Same::Part);
         assert_eq!(taken("[fleet turn t1 from leader] do"), Same::Other);
+        assert_eq!(taken("[fleet turn t123 from leader] do"), Same::Other);
+        assert!(is_marked("x [fleet turn t12\nfrom leader]", TURN));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::super::session::front::PAUSED;
+use super::super::task::text_of;
 use super::ends::Ends;
 use super::keeper::Keeper;
 use super::look::{Look, tail_of};
@@ -103,7 +104,8 @@ impl Keeper {
 
     /// Returns the text of a turn as it is typed, and whether it may have been typed before.
     async fn prepare(&self, turn: &Turn) -> Result<(String, bool), String> {
-        let prompt = self.desk.options.journal.prompt(turn.prompt_of).await.map_err(|error| error.to_string())?;
+        let prompt =
+            text_of(&self.desk.options.journal, turn, &self.worker).await.map_err(|error| error.to_string())?;
         let prompt = prompt.ok_or("its prompt is not in the store")?;
         let is_typed = self.dir.is_typed(turn.id).map_err(|error| format!("{}: {error}", self.dir.path().display()))?;
         let from = turn.sender.to_string();

@@ -2,6 +2,7 @@
 //! lock file. What fleetd does with them is in the files below.
 
 mod both;
+mod life;
 mod starts;
 mod trouble;
 mod turns;

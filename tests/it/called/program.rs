@@ -39,6 +39,16 @@ pub struct Mind {
     pub stranger: bool,
     /// Has lost the fleet's tools.
     pub toolless: bool,
+    /// Cannot show its record.
+    pub recordless: bool,
+    /// Tells no events.
+    pub mute: bool,
+    /// Says far too much where a word would do.
+    pub verbose: bool,
+    /// Asks a person something.
+    pub asks: bool,
+    /// What it calls its conversation.
+    pub talk: String,
     /// How many streams of events were opened.
     pub streams: usize,
 }
@@ -106,7 +116,10 @@ async fn answer(State(kept): State<Kept>, method: Method, uri: Uri, headers: Hea
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     match (method.as_str(), uri.path()) {
         ("GET", "/health") => said(json!({"ok": true})),
-        ("POST", "/talk") => said(json!({"id": format!("talk-{}", body["title"].as_str().unwrap())})),
+        ("POST", "/talk") => {
+            mind.talk = format!("talk-{}", body["title"].as_str().unwrap());
+            said(json!({"id": mind.talk}))
+        }
         ("POST", path) if path.ends_with("/say") => {
             let refused = mind.refuses.take();
             let takes = std::mem::take(&mut mind.takes);
@@ -124,7 +137,11 @@ async fn answer(State(kept): State<Kept>, method: Method, uri: Uri, headers: Hea
             mind.busy = false;
             said(json!({}))
         }
-        ("GET", "/state") => said(if mind.busy { json!({"talk-w-1": "busy"}) } else { json!({}) }),
+        ("GET", "/state") if mind.verbose => said(json!("x".repeat(1024 * 1024))),
+        ("GET", "/state") => said(if mind.busy { json!({mind.talk.clone(): "busy"}) } else { json!({}) }),
+        ("GET", "/asks") => said(json!({"open": mind.asks})),
+        ("GET", "/said") if mind.recordless => status(500, "no disk".into()),
+        ("GET", "/events") if mind.mute => status(503, String::new()),
         ("GET", "/said") => said(json!({"messages": mind.said})),
         ("GET", "/tools") => said(json!({"fleet": if mind.toolless { "lost" } else { "there" }})),
         ("POST", "/tools") => {
@@ -187,7 +204,7 @@ fleet.launcher("made-up", {{}}, function(worker)
           {{ is = "said" }},
         }},
       }},
-      events = {{ path = "/events" }}, most = 9,
+      events = {{ path = "/events" }}, most = 9, asks = {{ path = "/asks", none = {{ "open" }} }},
       tools = {{ check = {{ path = "/tools", on = {{ fleet = "there" }} }}, mend = {{ path = "/tools", post = true }} }},
     }},
   }}

@@ -51,6 +51,9 @@ impl Journal for FakeJournal {
     fn envelope(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
         now(None)
     }
+    fn late(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
     fn turn(&self, _: TurnId) -> Boxed<Result<Option<Turn>, JournalError>> {
         now(None)
     }
@@ -116,6 +119,18 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 
 impl House {
     pub async fn open(dir: PathBuf, state: PathBuf, journal: FakeJournal, last: Option<Generation>) -> House {
+        House::open_with(dir, state, journal, last, true, Duration::from_millis(200)).await
+    }
+
+    /// Opens a charter that hears of changes, or looks for them now and then, or both.
+    pub async fn open_with(
+        dir: PathBuf,
+        state: PathBuf,
+        journal: FakeJournal,
+        last: Option<Generation>,
+        hints: bool,
+        poll: Duration,
+    ) -> House {
         let (charter, told, tasks) = Charter::open(Options {
             dir,
             state,
@@ -123,7 +138,8 @@ impl House {
             journal: Arc::new(journal.clone()),
             clock: Arc::new(Still),
             load: Arc::new(|| free(&["w-a", "w-b"])),
-            poll: Duration::from_millis(200),
+            poll,
+            hints,
         })
         .await
         .expect("the directory is there");
@@ -182,20 +198,10 @@ impl House {
         let steps = memory.finished.entry(*run).or_default();
         let done = FinishedStep {
             step: Arc::new(Step {
-                run: *run,
-                path: path.clone(),
-                verb: (*verb).to_owned(),
                 hash: hash.clone(),
                 what: what.clone(),
-                at: at.clone(),
-                began: Time(0),
-                turn: None,
-                retries: 0,
-                deadline: None,
-                until: None,
-                question: None,
-                asked: None,
                 seq: Some(steps.len() as u64),
+                ..Step::begun(*run, path.clone(), verb, at.clone(), Time(0))
             }),
             value: Arc::new(value),
         };
@@ -221,24 +227,7 @@ impl House {
 
 /// Returns a run as the engine records it.
 pub fn run(id: u64, recipe: &str, generation: Generation) -> Run {
-    Run {
-        id: RunId(id),
-        recipe: recipe.into(),
-        owner: Sender::Operator,
-        key: None,
-        generation,
-        started: Time(0),
-        deadline: None,
-        finished_steps: 0,
-        sent: 0,
-        settled: 0,
-        progress: None,
-        outcome: None,
-        why: None,
-        ended: None,
-        collected: false,
-        message: None,
-    }
+    Run::begun(RunId(id), recipe.into(), Sender::Operator, generation, Time(0))
 }
 
 /// Returns a team in which these roles are free.
@@ -261,10 +250,14 @@ pub fn loud(request: &StepRequest) -> Value {
         StepRequest::Send(send) => {
             json!({"turn": "t1", "ok": true, "outcome": "replied", "from": {}, "text": send.prompt.to_uppercase()})
         }
+        StepRequest::Recipe(wanted) => json!({"ok": true, "outcome": "done", "value": *wanted.job}),
+        StepRequest::Command(wanted) => json!({"ok": true, "text": wanted.command.argv.join(" ")}),
         StepRequest::Now => json!(1_700_000_000_000_u64),
         StepRequest::Value(value) => value.clone(),
         StepRequest::Note { value, .. } => value.clone().unwrap_or(Value::Null),
         StepRequest::Ask(question) => json!(format!("yes to {question}")),
-        StepRequest::Sleep(_) | StepRequest::Progress(_) | StepRequest::Answer(_) => Value::Null,
+        StepRequest::Sleep(_) | StepRequest::Progress(_) | StepRequest::Answer(_) | StepRequest::GiveUp(_) => {
+            Value::Null
+        }
     }
 }

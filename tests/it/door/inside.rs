@@ -12,7 +12,8 @@ use fleetd::door::rest::Door;
 use fleetd::door::server::Listener;
 use fleetd::door::shared::Shared;
 use fleetd::engine::handle::{Handle, Ports, build};
-use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Journal, Launchers, Policy, Sessions};
+use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Files, Journal, Launchers, Policy, Sessions};
+use fleetd::fleet::difference::{Change, Difference, Part};
 use fleetd::fleet::envelope::Finish;
 use fleetd::fleet::events::FleetEvent;
 use fleetd::fleet::ids::RecipeName;
@@ -84,6 +85,12 @@ impl Policy for Pretended {
 
     fn status(&self) -> CharterStatus {
         CharterStatus { dir: "pretended".into(), ..CharterStatus::default() }
+    }
+
+    fn difference(&self, _: Option<Files>) -> Boxed<Difference> {
+        let words = "role 'w-upper': max_busy 2 → 1".to_owned();
+        let change = Change { of: Part::Role, name: "w-upper".to_owned(), words };
+        Box::pin(std::future::ready(Difference { changes: vec![change], ..Difference::default() }))
     }
 
     fn reload(&self) -> Boxed<Result<CharterStatus, Refusal>> {

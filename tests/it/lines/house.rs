@@ -124,6 +124,7 @@ impl House {
             process: None,
             turns: 0,
             session: 5,
+            late: None,
             life: Default::default(),
         })
     }

@@ -77,6 +77,7 @@ fn a_wrong_call_is_refused_by_name_with_what_would_be_right() {
         ("fleet_run", json!({ "recipe": "ask", "job": 7 }), "invalid: the job is no object"),
         ("fleet_charter", json!({ "relaod": true }), "invalid: there is no field 'relaod'; did you mean 'reload'?"),
         ("fleet_charter", json!({ "reload": true }), "invalid: routes.lua:3: unexpected symbol"),
+        ("fleet_charter", json!({ "reload": true, "diff": true }), "invalid: give one of 'diff' and 'reload'"),
         ("fleet_sned", json!({}), "unknown: there is no tool 'fleet_sned'; did you mean 'fleet_send'?; valid: "),
     ] {
         for client in [&session, &stateless] {
@@ -136,7 +137,13 @@ fn every_answer_and_every_refusal_fits_what_its_tool_promises() {
     call("fleet_profiles", json!({}));
     call("fleet_list", json!({}));
     call("fleet_charter", json!({}));
-    call("fleet_charter", json!({ "reload": true }));
+    assert_eq!(call("fleet_charter", json!({}))["last_change"], json!([]));
+    // The daemon may see the file by itself, before it is asked.
+    house.write("late.lua", "fleet.role(\"w-late\", { profiles = { \"upper\" } })\n");
+    let told = call("fleet_charter", json!({ "diff": true }));
+    let words = |changes: &Value| changes.as_array().unwrap().iter().any(|one| one["words"] == "role 'w-late' is new");
+    assert!(words(&told["difference"]["changes"]) || words(&told["last_change"]), "{told}");
+    assert!(words(&call("fleet_charter", json!({ "reload": true }))["last_change"]));
     call("fleet_recipes", json!({}));
     call("fleet_route", json!({ "prompt": "x" }));
     let worker = call("fleet_spawn", json!({ "role": "w-upper" }));

@@ -106,6 +106,7 @@ impl House {
             process: None,
             turns: 0,
             session: 5,
+            late: None,
             life: Default::default(),
         }
     }

@@ -81,6 +81,12 @@ impl Call<'_> {
 
     pub(super) async fn charter(&self, args: args::Charter) -> Given {
         let engine = &self.door.engine;
+        if args.diff && args.reload {
+            return Err(Refusal::invalid("give one of 'diff' and 'reload': a load leaves nothing to compare"));
+        }
+        if args.diff {
+            return Ok(given(&engine.charter_with_difference(&self.caller).await?));
+        }
         if !args.reload {
             return Ok(given(&engine.charter(&self.caller)?));
         }

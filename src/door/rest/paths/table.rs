@@ -1,15 +1,18 @@
 //! The table of all paths, in the order in which the reference shows them.
 //! What is done with it stands in `paths`; the texts are those of the OpenAPI document.
 
+use std::sync::LazyLock;
+
 use axum::http::Method;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
 
+use super::runs::RUNS;
 use super::{Gives, Path, Shape, Takes};
 use crate::door::intake::Nothing;
+use crate::door::rest::charter::{CharterQuery, DifferenceRequest};
 use crate::door::rest::health::Health;
 use crate::door::rest::mail::{AckRequest, PollQuery};
-use crate::door::rest::runs::{Runs, RunsQuery};
 use crate::door::rest::team::StopRequest;
 use crate::door::rest::turns::{CancelRequest, Everything, StatusQuery, WaitQuery};
 use crate::door::schema;
@@ -17,25 +20,27 @@ use crate::door::whoami::Whoami;
 use crate::engine::ports::CharterStatus;
 use crate::engine::requests::RouteRequest;
 use crate::engine::requests::{
-    Acked, AskRequest, Asked, Mail, Noted, PauseView, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult,
-    SeatView, SendRequest, SpawnRequest, Trace,
+    Acked, AskRequest, Asked, Mail, Noted, PauseView, Pending, ReplyRequest, RunDetail, RunResult, SeatView,
+    SendRequest, SpawnRequest, Trace,
 };
 use crate::engine::worktrees::{RemoveWorktreeRequest, TrashView, Worktrees};
+use crate::fleet::difference::Difference;
 use crate::fleet::envelope::Envelope;
-use crate::fleet::ids::{RunId, TurnId};
+use crate::fleet::ids::TurnId;
 use crate::fleet::mail::Question;
 use crate::fleet::refusal::RefusalKind::{
     self, Conflict, KeyConflict, PeerUnreachable, QueueFull, Unavailable, Unknown,
 };
 use crate::fleet::rules::Verb;
-use crate::fleet::run::Run;
 use crate::fleet::team::Routed;
 use crate::fleet::view::{Roster, TurnView, WorkerView};
 
-const SENT: &[RefusalKind] = &[Unknown, Conflict, KeyConflict, QueueFull, Unavailable];
+pub(super) const SENT: &[RefusalKind] = &[Unknown, Conflict, KeyConflict, QueueFull, Unavailable];
 
 /// All paths.
-pub(in crate::door::rest) const PATHS: &[Path] = &[
+pub(in crate::door::rest) static PATHS: LazyLock<Vec<&Path>> = LazyLock::new(|| OTHERS.iter().chain(RUNS).collect());
+
+const OTHERS: &[Path] = &[
     Path {
         method: Method::POST,
         path: "/message",
@@ -142,29 +147,6 @@ pub(in crate::door::rest) const PATHS: &[Path] = &[
     },
     Path {
         method: Method::GET,
-        path: "/v1/runs/{id}",
-        verb: Verb::Status,
-        does: "Shows a run with its value, its steps and its open questions.",
-        id: Some(shape::<RunId>()),
-        takes: Takes::Query(schema::taken::<Nothing>),
-        gives: &[gives::<RunDetail>(200, "The run.")],
-        refuses: &[Unknown, Unavailable],
-    },
-    Path {
-        method: Method::GET,
-        path: "/v1/runs/{id}/wait",
-        verb: Verb::Status,
-        does: "Waits for a run to end or to ask.",
-        id: Some(shape::<RunId>()),
-        takes: Takes::Query(schema::taken::<WaitQuery>),
-        gives: &[
-            gives::<RunResult>(200, "The run ended; `outcome` says how."),
-            gives::<Pending>(202, "The run goes on: it asks something, or the wait is over."),
-        ],
-        refuses: &[Unknown, Conflict, Unavailable],
-    },
-    Path {
-        method: Method::GET,
         path: "/v1/poll",
         verb: Verb::Poll,
         does: "Shows what waits in the caller's mailbox, until it is acknowledged. With `wait` a long poll.",
@@ -225,40 +207,6 @@ pub(in crate::door::rest) const PATHS: &[Path] = &[
     },
     Path {
         method: Method::POST,
-        path: "/v1/run",
-        verb: Verb::Run,
-        does: "Starts a recipe and answers at once with the stored run; with `wait` it waits for the end.",
-        id: None,
-        takes: Takes::Body(shape::<RunRequest>()),
-        gives: &[
-            gives::<RunResult>(200, "With `wait`: the run ended; `outcome` says how."),
-            gives::<Run>(202, "The run is stored."),
-            gives::<Pending>(202, "With `wait`: the run goes on."),
-        ],
-        refuses: SENT,
-    },
-    Path {
-        method: Method::GET,
-        path: "/v1/runs",
-        verb: Verb::Status,
-        does: "Lists the newest runs.",
-        id: None,
-        takes: Takes::Query(schema::taken::<RunsQuery>),
-        gives: &[gives::<Runs>(200, "The runs.")],
-        refuses: &[Unavailable],
-    },
-    Path {
-        method: Method::GET,
-        path: "/v1/recipes",
-        verb: Verb::Recipes,
-        does: "Lists the recipes of the charter in force, with the schema of their job.",
-        id: None,
-        takes: Takes::Query(schema::taken::<Nothing>),
-        gives: &[gives::<Recipes>(200, "The recipes.")],
-        refuses: &[Unavailable],
-    },
-    Path {
-        method: Method::POST,
         path: "/v1/route",
         verb: Verb::Route,
         does: "Asks the rubrics where a message would go, and why. Without effect.",
@@ -271,10 +219,20 @@ pub(in crate::door::rest) const PATHS: &[Path] = &[
         method: Method::GET,
         path: "/v1/charter",
         verb: Verb::Charter,
-        does: "Shows the charter generation in force, its files, and why the newest ones were not taken.",
+        does: "Shows the charter generation in force, its files, what it changed, and why the newest ones were not taken.",
         id: None,
-        takes: Takes::Query(schema::taken::<Nothing>),
+        takes: Takes::Query(schema::taken::<CharterQuery>),
         gives: &[gives::<CharterStatus>(200, "The state of the charter.")],
+        refuses: &[],
+    },
+    Path {
+        method: Method::POST,
+        path: "/v1/charter/diff",
+        verb: Verb::Charter,
+        does: "Tells in words what files would change if they were the charter's. They are loaded for it, without effect.",
+        id: None,
+        takes: Takes::Body(shape::<DifferenceRequest>()),
+        gives: &[gives::<Difference>(200, "What they would change.")],
         refuses: &[],
     },
     Path {
@@ -379,11 +337,11 @@ pub(in crate::door::rest) const PATHS: &[Path] = &[
     },
 ];
 
-const fn shape<T: JsonSchema>() -> Shape {
+pub(super) const fn shape<T: JsonSchema>() -> Shape {
     SchemaGenerator::subschema_for::<T>
 }
 
-const fn gives<T: JsonSchema>(status: u16, when: &'static str) -> Gives {
+pub(super) const fn gives<T: JsonSchema>(status: u16, when: &'static str) -> Gives {
     Gives { status, when, shape: Some(shape::<T>()) }
 }
 

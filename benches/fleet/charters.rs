@@ -1,0 +1,111 @@
+//! What a charter costs the daemon: rubrics, steps of runs beside their commit, runs that wait, a reload.
+//! The daemon is the built program, and all is asked for at its doors.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::daemon::Serving;
+use crate::figures::{bare_commit, median, timed};
+use crate::http::Connection;
+use crate::table::Table;
+
+const STEPS: usize = 1_000;
+const WAITING: usize = 10_000;
+const ROUTES: usize = 5_000;
+
+const TEAM: &str = r#"
+fleet.profile("true", { launcher = "exec", command = { "true" } })
+fleet.role("w-true", { profiles = { "true" }, max_busy = 4, max_waiting = 100 })
+fleet.route("bulk", function(task, team)
+  if task.kind == "bulk" and team.roles["w-true"].free > 0 then
+    return { role = "w-true", because = "bulk work and a worker is free" }
+  end
+end)
+fleet.route("otherwise", function() return { role = "w-true", because = "no rubric said otherwise" } end)
+fleet.recipe("steps", { input = { count = "integer" } }, function(job, run)
+  for n = 1, job.count do run:note("n", n) end
+  return job.count
+end)
+fleet.recipe("waits", {}, function(job, run)
+  run:sleep("10h")
+end)
+"#;
+
+/// Measures all of it.
+pub fn measure(table: &mut Table) {
+    let dir = TempDir::new().expect("a directory");
+    let charter = dir.path().join("charter");
+    std::fs::create_dir(&charter).expect("a directory");
+    std::fs::write(charter.join("team.lua"), TEAM).expect("a charter");
+    let daemon = Serving::start(dir.path());
+    let mut connection = Connection::open(&daemon.url);
+    rubrics(table, &mut connection);
+    steps(table, &mut connection, dir.path());
+    reload(table, &mut connection, &charter);
+    let idle = daemon.resident();
+    let begun = Instant::now();
+    for _ in 0..WAITING {
+        let (status, run) = connection.post("/v1/run", r#"{"recipe":"waits"}"#);
+        assert_eq!(status, 202, "{run}");
+    }
+    table.plain(&format!("{WAITING} runs begun"), format!("{} ms", begun.elapsed().as_millis()), "no bar");
+    let resident = format!("{:.0} MB (idle {idle:.0} MB)", daemon.resident());
+    table.plain(&format!("{WAITING} runs that wait: resident memory"), resident, "bar: 100 MB");
+}
+
+/// What two rubrics add to a request, in the middle and at the slow end.
+fn rubrics(table: &mut Table, connection: &mut Connection) {
+    let mut all = |ask: &mut dyn FnMut(&mut Connection)| {
+        let mut times: Vec<Duration> = (0..ROUTES)
+            .map(|_| {
+                let begun = Instant::now();
+                ask(connection);
+                begun.elapsed()
+            })
+            .collect();
+        times.sort_unstable();
+        (times[ROUTES / 2], times[ROUTES * 99 / 100])
+    };
+    let health = all(&mut |connection| drop(connection.get("/healthz")));
+    let route = all(&mut |connection| drop(connection.post("/v1/route", r#"{"prompt":"x","kind":"bulk"}"#)));
+    let mut told = String::new();
+    for (what, with, without) in [("median", route.0, health.0), ("p99", route.1, health.1)] {
+        let separator = if told.is_empty() { "" } else { ", " };
+        let _ = write!(told, "{separator}{} µs at the {what}", with.saturating_sub(without).as_micros());
+    }
+    table.plain("a request with two rubrics, more than GET /healthz", told, "bar: 50 µs at p99 for the rubrics");
+}
+
+/// A step that is only written down, beside the commit that does it.
+fn steps(table: &mut Table, connection: &mut Connection, dir: &Path) {
+    let commit = bare_commit(dir, 1, 200);
+    let run = |connection: &mut Connection, count: usize| {
+        let begun = Instant::now();
+        let (status, run) =
+            connection.post("/v1/run", &format!(r#"{{"recipe":"steps","job":{{"count":{count}}},"wait":"60s"}}"#));
+        assert_eq!(status, 200, "{run}");
+        let run: Value = serde_json::from_str(&run).expect("JSON");
+        assert_eq!(run["value"], count, "{run}");
+        begun.elapsed()
+    };
+    let (few, many) = (run(connection, 1), run(connection, STEPS));
+    let step = many.saturating_sub(few) / (STEPS as u32 - 1);
+    table.time("one step of a run (bar: 1 ms more)", step, "one bare commit", commit);
+}
+
+/// From the word to read anew until the new generation is in force; the rest after a save is not in it.
+fn reload(table: &mut Table, connection: &mut Connection, charter: &Path) {
+    let mut times = Vec::new();
+    for n in 0..20 {
+        std::fs::write(charter.join("more.lua"), format!("local n = {n}\nreturn n\n")).expect("a charter");
+        times.push(timed(1, || {
+            let (status, said) = connection.post("/v1/charter/reload", "{}");
+            assert_eq!(status, 200, "{said}");
+        }));
+    }
+    table.plain("a reload, from rest to swap", format!("{:.1} ms", median(times).as_secs_f64() * 1e3), "bar: 50 ms");
+}

@@ -1,0 +1,93 @@
+//! Where in its file a mistake stands, as near as can be told from the text, and what an author may have meant there.
+//! Only texts are looked at: the line of a call is known, a field or a value is looked for in the lines that follow it.
+
+use super::error::CharterError;
+use super::sources::Sources;
+use crate::fleet::refusal::nearest;
+
+/// How many lines below a call its fields are looked for.
+const REACH: u32 = 60;
+
+/// Moves an error from the line of the call to the line of the field that is to blame.
+pub(super) fn at_field(error: &mut CharterError, sources: &Sources, field: &str) {
+    at(error, sources, |text| {
+        text.match_indices(field).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + field.len()..].trim_start();
+            !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+                && after.starts_with('=')
+                && !after.starts_with("==")
+        })
+    });
+}
+
+/// Moves an error from the line of the call to the line in which a text is written.
+pub(super) fn at_text(error: &mut CharterError, sources: &Sources, text: &str) {
+    let forms = [format!("\"{text}\""), format!("'{text}'")];
+    at(error, sources, |line| forms.iter().any(|form| line.contains(form)));
+}
+
+fn at(error: &mut CharterError, sources: &Sources, fits: impl Fn(&str) -> bool) {
+    let (Some(file), Some(line)) = (error.file.clone(), error.line) else { return };
+    let lines = (line..line.saturating_add(REACH)).map_while(|line| Some((line, sources.line(&file, line)?)));
+    if let Some((found, _)) = lines.into_iter().find(|(_, text)| fits(text)) {
+        let CharterError { hint, message, .. } = std::mem::take(error);
+        *error = CharterError { hint, ..CharterError::at(sources, &file, found, message) };
+    }
+}
+
+/// Returns the local of a file whose name is nearest to one that is not there.
+pub(super) fn local_near<'a>(sources: &'a Sources, file: &str, name: &str) -> Option<&'a str> {
+    let text = sources.text(file)?;
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let locals = text.match_indices("local ").flat_map(|(at, word)| {
+        let rest = text[at + word.len()..].trim_start_matches("function ");
+        let names = rest.split(['=', '\n', '(']).next().unwrap_or_default();
+        names.split(',').map(|name| name.trim().trim_end_matches(|c| !is_word(c)))
+    });
+    nearest(name, locals.filter(|local| !local.is_empty() && *local != name && local.chars().all(is_word)))
+}
+
+/// Returns what is meant by a line that is Lua elsewhere and not here, or whose mistake is further up.
+pub(super) fn advice(message: &str, line: &str) -> Option<&'static str> {
+    let got = |sign: &str| message.ends_with(&format!("got '{sign}'"));
+    let words = || line.split(|c: char| !c.is_alphanumeric() && c != '_');
+    Some(match () {
+        () if words().any(|word| word == "goto") => {
+            "there is no goto here; a loop has 'continue', and a function 'return'"
+        }
+        () if line.contains("<const>") || line.contains("<close>") => "a local has no attributes here: leave it out",
+        () if ["&", "|", "~", "<<", ">>"].into_iter().any(got) => {
+            "there are no operators on bits here; write bit32.band(a, b), bit32.bor(a, b), bit32.bxor(a, b)"
+        }
+        () if line.trim_start().starts_with("end") && message.starts_with("Expected identifier") => {
+            "the line above is not finished, or an 'if', 'for' or 'function' above has no 'end' of its own"
+        }
+        () => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_local_is_found_however_it_is_declared() {
+        let text = "local limit, most = 3, 4\nlocal function shout(x) end\nlocal other\n";
+        let sources = Sources::from_files([("a.lua", text)]);
+        for (name, local) in [("limti", "limit"), ("mots", "most"), ("shuot", "shout"), ("othr", "other")] {
+            assert_eq!(local_near(&sources, "a.lua", name), Some(local));
+        }
+        assert_eq!(local_near(&sources, "a.lua", "nothing_like_it"), None);
+        assert_eq!(local_near(&sources, "b.lua", "limti"), None);
+    }
+
+    #[test]
+    fn a_field_is_pointed_at_and_not_a_comparison_with_it() {
+        let text = "call({\n  a == cap,\n  recap = 1,\n  cap = 2,\n})";
+        let sources = Sources::from_files([("a.lua", text)]);
+        let mut error = CharterError::at(&sources, "a.lua", 1, "wrong");
+        at_field(&mut error, &sources, "cap");
+        assert_eq!((error.line, error.source_line.as_deref()), (Some(4), Some("  cap = 2,")));
+    }
+}

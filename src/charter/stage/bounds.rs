@@ -1,0 +1,116 @@
+//! The bounds of a run on the stage: its deadline and its budget of turns do to it what the fleet does. Tokens and money are
+//! not played.
+
+use serde_json::{Value, json};
+
+use super::play::{Due, Play};
+use crate::charter::error::CharterError;
+use crate::fleet::bounds::{Closing, not_begun};
+use crate::fleet::ids::{RunId, TurnId};
+use crate::fleet::run::{RunEnd, RunOutcome};
+use crate::fleet::time::{Span, Time};
+
+/// How long a run has to come to its end once it reached a bound.
+const GRACE: Span = Span(10_000);
+
+impl Play<'_, '_> {
+    pub(super) fn is_over(&self, run: RunId) -> bool {
+        let closing = self.playing.get(&run).and_then(|playing| playing.closing.as_ref());
+        closing.is_some_and(|closing| closing.outcome == RunOutcome::TimedOut)
+    }
+
+    /// Returns what a step is answered that would begin something where nothing is begun any more.
+    pub(super) fn closed(&mut self, run: RunId) -> Option<Value> {
+        for id in self.up_from(run) {
+            let playing = self.playing.get(&id)?;
+            let used_up = playing.played.run.budget.and_then(|budget| budget.used_up(playing.sent, None));
+            if let (None, Some(why)) = (&playing.closing, used_up) {
+                self.close(id, RunOutcome::Budget, why);
+            }
+            if let Some(closing) = self.playing.get(&id).and_then(|playing| playing.closing.as_ref()) {
+                let why = if id == run { closing.why.clone() } else { format!("{} of {id}", closing.why) };
+                return Some(not_begun(self.stage.now, closing.outcome.word(), &why));
+            }
+        }
+        None
+    }
+
+    /// Counts a turn for a run and those above it.
+    pub(super) fn count_turn(&mut self, run: RunId) {
+        for id in self.up_from(run) {
+            if let Some(playing) = self.playing.get_mut(&id) {
+                playing.sent += 1;
+            }
+        }
+    }
+
+    fn close(&mut self, run: RunId, outcome: RunOutcome, why: String) {
+        let until = self.stage.now + GRACE;
+        self.stage.say(format!("{run} reached its bound: {why}"));
+        if let Some(playing) = self.playing.get_mut(&run) {
+            playing.closing = Some(Closing { outcome, why, until });
+            self.add(until, Due::Force(run));
+        }
+    }
+
+    /// What is open in a run ends with its deadline, and its code goes on with that.
+    pub(super) fn deadline(&mut self, run: RunId) -> Result<(), CharterError> {
+        let Some(playing) = self.playing.get(&run) else { return Ok(()) };
+        let span = playing.played.run.deadline.unwrap_or_default().since(playing.played.run.started);
+        self.close(run, RunOutcome::TimedOut, format!("not ended within {span}"));
+        let of_run = |due: &Due| matches!(due, Due::Answer(step, _) if step.run == run);
+        let keys: Vec<(Time, u64)> = self.due.iter().filter(|(_, due)| of_run(due)).map(|(key, _)| *key).collect();
+        for key in keys {
+            let Some(Due::Answer(step, value)) = self.due.remove(&key) else { continue };
+            let value = match step.verb.as_str() {
+                "send" | "command" => too_late(value, self.stage.now),
+                "sleep" | "ask_leader" => Value::Null,
+                _ => value,
+            };
+            self.finish((*step).clone(), value);
+        }
+        let open: Vec<TurnId> =
+            self.turns.iter().filter(|(_, turn)| turn.step().run == run).map(|(turn, _)| *turn).collect();
+        for turn in open {
+            self.times_out(turn, TOO_LATE)?;
+        }
+        Ok(())
+    }
+
+    /// The grace of a run is over. While turns that its budget has paid for are open, it goes on.
+    pub(super) fn forced(&mut self, run: RunId) -> Option<RunEnd> {
+        let playing = self.playing.get(&run)?;
+        let closing = playing.closing.clone()?;
+        let ours = |of: RunId| self.up_from(of).contains(&run);
+        let busy = self.turns.values().any(|turn| ours(turn.step().run))
+            || self
+                .due
+                .values()
+                .any(|due| matches!(due, Due::Answer(step, _) if step.verb == "send" && ours(step.run)));
+        if closing.outcome == RunOutcome::Budget && busy {
+            self.add(self.stage.now + GRACE, Due::Force(run));
+            return None;
+        }
+        let missing: Vec<Value> = (self.due.values())
+            .filter_map(|due| match due {
+                Due::Answer(step, _) if step.run == run => Some(json!({"step": step.path, "what": step.what})),
+                _ => None,
+            })
+            .collect();
+        let value = json!({"finished_steps": playing.played.journal.len(), "missing": missing});
+        let why = Some("it did not come to its own end".to_owned());
+        self.run_ended(run, RunEnd { outcome: closing.outcome, why, value }, false)
+    }
+}
+
+const TOO_LATE: &str = "the deadline of its run passed";
+
+/// Returns an envelope that would have come after the deadline of its run as the one that comes with it.
+fn too_late(mut envelope: Value, now: Time) -> Value {
+    for (name, value) in [("ok", json!(false)), ("outcome", json!("timed_out")), ("error", json!("timed_out"))] {
+        envelope[name] = value;
+    }
+    (envelope["why"], envelope["text"]) = (json!(TOO_LATE), json!(""));
+    envelope["times"]["settled"] = json!(now);
+    envelope
+}

@@ -1,0 +1,202 @@
+//! The bounds of a run: its deadline, and its budget of turns, tokens and money.
+//!
+//! A run that reaches one is not cut off at once. It begins nothing more, is told so at each step, and so comes to its own
+//! end with what it has; only if it does not, it is ended by force, with a list of what is missing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::caller::Sender;
+use super::envelope::{Finish, Usage};
+use super::ids::{RunId, StepPath, TurnId};
+use super::record::Event;
+use super::run::{Run, RunEnd, RunOutcome};
+use super::state::{Cx, Fleet};
+use super::time::{Span, Time};
+use super::timers::Timer;
+use super::turn::Outcome;
+
+/// How long a run that reached a bound may take to come to its own end.
+const GRACE: Span = Span::seconds(10);
+/// How much longer for each run below it, which must come to its end first.
+const GRACE_BELOW: Span = Span::seconds(2);
+/// How many missing steps are listed of a run that was ended by force.
+const MOST_MISSING: usize = 1_000;
+
+/// What a run and the runs below it may use at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunBudget {
+    /// Turns, each try counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u64>,
+    /// Tokens read, written, and written to a cache; not those read from a cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// US dollars, as far as agents tell them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+impl RunBudget {
+    /// Says which part of it is used up, if one is.
+    pub fn used_up(&self, sent: u64, usage: Option<&Usage>) -> Option<String> {
+        let tokens = usage.map_or(0, Usage::tokens);
+        let cost = usage.and_then(|usage| usage.cost).unwrap_or_default();
+        match (self.turns, self.tokens, self.cost) {
+            (Some(most), _, _) if sent >= most => Some(format!("{sent} of {most} turns are used")),
+            (_, Some(most), _) if tokens >= most => Some(format!("{tokens} of {most} tokens are used")),
+            (_, _, Some(most)) if cost >= most => Some(format!("{cost:.2} of {most:.2} US dollars are used")),
+            _ => None,
+        }
+    }
+}
+
+/// A run that reached a bound and is on its way to its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Closing {
+    /// How it will end.
+    pub outcome: RunOutcome,
+    /// Why.
+    pub why: String,
+    /// When it is ended by force.
+    pub until: Time,
+}
+
+impl Fleet {
+    /// Returns what a step is answered that would begin something where nothing is begun any more: in a run that reached
+    /// a bound, or below one. A budget is judged here, before each turn.
+    pub(super) fn closed(&mut self, cx: &mut Cx, run: RunId) -> Option<Value> {
+        for id in self.up_from(run) {
+            let row = self.runs.get(&id)?.clone();
+            if row.closing.is_none()
+                && let Some(why) = row.budget.and_then(|budget| budget.used_up(row.sent, row.usage.as_ref()))
+            {
+                self.close(cx, id, RunOutcome::Budget, &why);
+            }
+            if let Some(closing) = self.runs.get(&id).and_then(|run| run.closing.clone()) {
+                let why = match id == run {
+                    true => closing.why,
+                    false => format!("{} of {id}", closing.why),
+                };
+                return Some(not_begun(cx.now, closing.outcome.word(), &why));
+            }
+        }
+        None
+    }
+
+    /// A run reached a bound. With its deadline, what is open ends at once, and its code goes on with that; turns that a
+    /// budget has paid for go on.
+    pub(super) fn close(&mut self, cx: &mut Cx, id: RunId, outcome: RunOutcome, why: &str) {
+        let Some(run) = self.runs.get(&id).filter(|run| run.outcome.is_none()).cloned() else { return };
+        if let Some(closing) = &run.closing {
+            // The deadline of a run that its budget has closed already.
+            if outcome == RunOutcome::TimedOut && closing.outcome != outcome {
+                self.end_by_force(cx, id);
+            }
+            return;
+        }
+        let below = self.below(id).len() as u64;
+        let until = cx.now + GRACE + Span(GRACE_BELOW.0 * below.min(8));
+        let closing = Closing { outcome, why: why.to_string(), until };
+        self.put_run(cx, Run { closing: Some(closing), ..(*run).clone() });
+        self.at(until, Timer::RunGrace(id));
+        let what = format!("run reached its bound: {why}");
+        cx.event(Event { at: cx.now, turn: None, run: Some(id), worker: None, what });
+        if outcome == RunOutcome::TimedOut {
+            let open: Vec<StepPath> = self.open_steps(id).map(|step| step.path.clone()).collect();
+            for path in open {
+                self.end_step_in_time(cx, id, &path);
+            }
+        }
+    }
+
+    fn end_step_in_time(&mut self, cx: &mut Cx, run: RunId, path: &StepPath) {
+        let step = self.steps.get(&(run, path.clone())).filter(|step| step.seq.is_none()).cloned();
+        let Some(step) = step else { return };
+        if let Some(turn) = step.turn {
+            let finish = Finish::without_reply(Outcome::TimedOut, "the deadline of its run passed");
+            return self.end_turn(cx, turn, finish);
+        }
+        // A child's deadline is not later, and it needs the same time to come to its end.
+        if step.child.is_some() {
+            return;
+        }
+        if let Some(question) = step.question {
+            self.withdraw_question(cx, question, "the deadline of its run passed");
+        }
+        self.finish_step(cx, run, path, Value::Null);
+    }
+
+    /// A turn of a run that has used up its budget ended: from here on its code has its grace.
+    pub(super) fn grace_begins(&mut self, cx: &mut Cx, run: RunId) {
+        for id in self.up_from(run) {
+            let Some(row) = self.runs.get(&id).filter(|run| run.outcome.is_none()).cloned() else { continue };
+            let Some(closing) = row.closing.clone().filter(|closing| closing.outcome == RunOutcome::Budget) else {
+                continue;
+            };
+            let until = cx.now + GRACE;
+            self.put_run(cx, Run { closing: Some(Closing { until, ..closing }), ..(*row).clone() });
+            self.at(until, Timer::RunGrace(id));
+        }
+    }
+
+    /// The grace of a run is over. While turns that its budget has paid for are open, it goes on: the end of each begins the
+    /// grace anew, and until then nothing is timed.
+    pub(super) fn grace_over(&mut self, cx: &mut Cx, id: RunId) {
+        let Some(run) = self.runs.get(&id).filter(|run| run.outcome.is_none()) else { return };
+        let Some(closing) = run.closing.as_ref().filter(|closing| closing.until <= cx.now) else { return };
+        let below = self.below(id);
+        let is_ours = |sender: Sender| matches!(sender, Sender::Run(run) if run == id || below.contains(&run));
+        let busy = self.turns.values().any(|turn| is_ours(turn.sender) && !turn.state.is_settled());
+        if closing.outcome != RunOutcome::Budget || !busy {
+            self.end_by_force(cx, id);
+        }
+    }
+
+    fn end_by_force(&mut self, cx: &mut Cx, id: RunId) {
+        let Some(run) = self.runs.get(&id).cloned() else { return };
+        let Some(closing) = &run.closing else { return };
+        let missing: Vec<Value> = self
+            .open_steps(id)
+            .take(MOST_MISSING)
+            .map(|step| json!({"step": step.path, "what": step.what, "turn": step.turn, "at": step.at}))
+            .collect();
+        let why = Some(format!("{}; it did not come to its own end", closing.why));
+        let value = json!({"finished_steps": run.finished_steps, "missing": missing});
+        self.end_run(cx, id, RunEnd { outcome: closing.outcome, why, value }, true);
+    }
+
+    fn open_steps(&self, id: RunId) -> impl Iterator<Item = &std::sync::Arc<super::run::Step>> {
+        let of_run = self.steps.range((id, StepPath::from(""))..).take_while(move |((run, _), _)| *run == id);
+        of_run.map(|(_, step)| step).filter(|step| step.seq.is_none())
+    }
+
+    /// Counts turns of a run that were sent and that ended, for it and for all runs above it.
+    pub(super) fn count_turn(&mut self, cx: &mut Cx, run: RunId, sent: u64, settled: u64, usage: Option<&Usage>) {
+        for id in self.up_from(run) {
+            let Some(row) = self.runs.get(&id).cloned() else { continue };
+            let usage = Usage::sum(row.usage.iter().chain(usage));
+            let (sent, settled) = (row.sent + sent, row.settled + settled);
+            self.put_run(cx, Run { sent, settled, usage, ..(*row).clone() });
+        }
+    }
+}
+
+/// Returns how a run ends whose code has ended: a bound that it reached says how, the code says with what.
+pub fn ended(closing: Option<&Closing>, end: RunEnd) -> RunEnd {
+    let Some(closing) = closing else { return end };
+    let why = match (end.outcome, end.why) {
+        (RunOutcome::Done, _) | (_, None) => closing.why.clone(),
+        (_, Some(why)) => format!("{}; {why}", closing.why),
+    };
+    RunEnd { outcome: closing.outcome, why: Some(why), value: end.value }
+}
+
+/// Returns what a step is answered that was not begun.
+pub fn not_begun(now: Time, error: &str, why: &str) -> Value {
+    json!({
+        "ok": false, "outcome": "cancelled", "error": error, "why": why, "text": "", "from": {},
+        "turn": Option::<TurnId>::None, "times": {"accepted": now, "settled": now},
+    })
+}

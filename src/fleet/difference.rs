@@ -1,0 +1,315 @@
+//! What one generation of the charter changes against another, in words that a person can check before a save counts.
+//!
+//! Only what is declared is seen here: profiles, roles, recipes, rubrics and handlers. Which files differ is the charter
+//! room's matter. What becomes of what runs is said as `change` does it.
+
+mod order;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::hours::Hours;
+use super::team::{Generation, Team};
+use super::time::Span;
+
+/// One thing that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// What kind of thing it is.
+    pub of: Part,
+    /// Its name: of a rubric its reason text, of a handler its event, of a file its path.
+    pub name: String,
+    /// What differs and what that does, in words.
+    pub words: String,
+}
+
+/// The kinds of things that can differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// How a worker is started.
+    Profile,
+    /// A pool of workers.
+    Role,
+    /// A rubric, or the order in which it is asked.
+    Rubric,
+    /// A recipe.
+    Recipe,
+    /// Handlers of an event.
+    Handler,
+    /// A file of the charter.
+    File,
+}
+
+/// What the files that lie in the charter's directory would change if they came into force.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Difference {
+    /// The generation that they are held against.
+    pub from: Generation,
+    /// The hash of the files; absent when they cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Everything that differs; empty when nothing does.
+    pub changes: Vec<Change>,
+    /// Why the files would be refused, before their tests; then only the files are compared. Absent when they load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Returns everything that is declared differently, in the order profiles, roles, rubrics, recipes, handlers.
+pub fn between(old: &Team, new: &Team) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut say = |of: Part, name: &str, words: String| changes.push(Change { of, name: name.to_owned(), words });
+    let gone = "its workers finish what they have and go";
+    each(&old.profiles, &new.profiles, |name, how| {
+        let words = match how {
+            How::New => format!("profile '{name}' is new"),
+            How::Gone => format!("profile '{name}' is removed: {gone}"),
+            How::Other(fields) => format!("profile '{name}': {fields}; it counts for workers that start from then on"),
+        };
+        say(Part::Profile, name, words);
+    });
+    each(&old.roles, &new.roles, |name, how| {
+        let words = match how {
+            How::New => format!("role '{name}' is new"),
+            How::Gone => format!("role '{name}' is removed: {gone}, and nothing can be sent to it any more"),
+            How::Other(fields) => format!("role '{name}': {fields}{}", lowered(old, new, name)),
+        };
+        say(Part::Role, name, words);
+    });
+    for (name, words) in order::rubrics(&old.rubrics, &new.rubrics) {
+        say(Part::Rubric, &name, words);
+    }
+    each(&old.recipes, &new.recipes, |name, how| {
+        let words = match how {
+            How::New => format!("recipe '{name}' is new"),
+            How::Gone => format!("recipe '{name}' is removed: its runs go on with the files they began with"),
+            How::Other(fields) => format!("recipe '{name}': {fields}; its runs go on as they began"),
+        };
+        say(Part::Recipe, name, words);
+    });
+    for event in old.handlers.difference(&new.handlers) {
+        say(Part::Handler, event, format!("nothing handles {event} any more"));
+    }
+    for event in new.handlers.difference(&old.handlers) {
+        say(Part::Handler, event, format!("{event} is handled from then on"));
+    }
+    changes
+}
+
+enum How {
+    New,
+    Gone,
+    Other(String),
+}
+
+/// Tells of every entry that is not in both maps as it is.
+fn each<K: Ord + ToString, V: Serialize>(old: &BTreeMap<K, V>, new: &BTreeMap<K, V>, mut tell: impl FnMut(&str, How)) {
+    let plain = |value: &V| serde_json::to_value(value).unwrap_or_default();
+    for (name, was) in old {
+        match new.get(name) {
+            None => tell(&name.to_string(), How::Gone),
+            Some(is) => {
+                let fields = fields(&plain(was), &plain(is));
+                if !fields.is_empty() {
+                    tell(&name.to_string(), How::Other(fields.join(", ")));
+                }
+            }
+        }
+    }
+    for name in new.keys().filter(|name| !old.contains_key(name)) {
+        tell(&name.to_string(), How::New);
+    }
+}
+
+/// Says what a lowered cap does to what is busy.
+fn lowered(old: &Team, new: &Team, role: &str) -> String {
+    let cap = |team: &Team| team.roles.get(&role.into()).map(|role| role.max_busy);
+    match (cap(old), cap(new)) {
+        (Some(was), Some(is)) if is < was => {
+            format!("; what is busy goes on, and nothing more starts before fewer than {is} are")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns the fields of two tables that differ, each as `name old → new`.
+fn fields(old: &Value, new: &Value) -> Vec<String> {
+    let empty = Map::new();
+    let (old, new) = (old.as_object().unwrap_or(&empty), new.as_object().unwrap_or(&empty));
+    let mut names: Vec<&String> = new.keys().chain(old.keys().filter(|name| !new.contains_key(*name))).collect();
+    // Where it stands is no difference in what it is.
+    names.retain(|name| *name != "at" && old.get(*name) != new.get(*name));
+    // What a launcher makes of the other fields is only told where they do not tell it.
+    if names.len() > 1 {
+        names.retain(|name| *name != "plan");
+    }
+    names.into_iter().map(|name| field(name, old.get(name), new.get(name))).collect()
+}
+
+fn field(name: &str, old: Option<&Value>, new: Option<&Value>) -> String {
+    match name {
+        // A value may be a secret, though it should not stand in a charter; its name says enough.
+        "env" => format!("env differs in {}", keys(old, new)),
+        "input" => format!("input differs in {}", keys(properties(old), properties(new))),
+        "plan" => format!("its launcher plans otherwise: {} differ", keys(old, new)),
+        "hours" => format!("between {} → {}", hours(old), hours(new)),
+        _ => format!("{name} {} → {}", shown(old), shown(new)),
+    }
+}
+
+/// Returns the hours of a role as an author would write them.
+fn hours(value: Option<&Value>) -> String {
+    let hours = value.and_then(|value| Hours::deserialize(value).ok());
+    hours.map_or_else(|| "nothing".to_owned(), |hours| hours.to_string())
+}
+
+fn properties(schema: Option<&Value>) -> Option<&Value> {
+    schema.and_then(|schema| schema.get("properties"))
+}
+
+/// Returns the names of the entries that differ.
+fn keys(old: Option<&Value>, new: Option<&Value>) -> String {
+    let empty = Map::new();
+    let map = |value: Option<&Value>| value.and_then(Value::as_object).unwrap_or(&empty).clone();
+    let (old, new) = (map(old), map(new));
+    let mut names: Vec<&str> = old.keys().chain(new.keys()).map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| old.get(*name) != new.get(*name));
+    match names.is_empty() {
+        true => "what may be left out".to_owned(),
+        false => names.join(", "),
+    }
+}
+
+/// Returns a value as an author would write it, cut where it is long.
+fn shown(value: Option<&Value>) -> String {
+    const LONGEST: usize = 60;
+    let text = match value {
+        None | Some(Value::Null) => return "nothing".to_owned(),
+        Some(Value::String(text)) if is_span(text) => {
+            return Span::parse(text).map_or_else(|_| text.clone(), |span| span.to_string());
+        }
+        Some(Value::Array(items)) => {
+            let items: Vec<String> = items.iter().map(|item| shown(Some(item))).collect();
+            format!("{{ {} }}", items.join(", "))
+        }
+        Some(Value::Object(map)) => {
+            let fields: Vec<String> =
+                map.iter().map(|(name, value)| format!("{name} = {}", shown(Some(value)))).collect();
+            format!("{{ {} }}", fields.join(", "))
+        }
+        Some(other) => other.to_string(),
+    };
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// Returns whether a text is how a length of time is written down.
+fn is_span(text: &str) -> bool {
+    text.strip_suffix("ms").is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn team(change: impl FnOnce(&mut Value)) -> Team {
+        let mut team = json!({
+            "generation": {"number": 1, "hash": "x"},
+            "profiles": {"p": {"name": "p", "launcher": "exec", "command": ["cat"], "timeout": "30000ms", "env": {"KEY": "secret"}}},
+            "roles": {"w": {"name": "w", "profiles": ["p"], "max_busy": 6, "max_waiting": 100}},
+            "recipes": {"r": {"name": "r", "input": {"properties": {"a": {"type": "string"}}}, "at": "r.lua:1"}},
+            "rubrics": ["one", "two", "three"],
+            "handlers": ["run_ended"],
+        });
+        change(&mut team);
+        serde_json::from_value(team).expect("a team")
+    }
+
+    fn words(change: impl FnOnce(&mut Value)) -> Vec<String> {
+        between(&team(|_| ()), &team(change)).into_iter().map(|change| change.words).collect()
+    }
+
+    #[test]
+    fn the_same_is_no_difference_wherever_it_stands() {
+        assert!(words(|team| team["recipes"]["r"]["at"] = "other.lua:9".into()).is_empty());
+        assert!(words(|team| team["generation"]["number"] = 7.into()).is_empty());
+    }
+
+    #[test]
+    fn a_lowered_cap_says_what_it_does_and_a_raised_one_needs_no_words() {
+        assert_eq!(
+            words(|team| team["roles"]["w"]["max_busy"] = 3.into()),
+            ["role 'w': max_busy 6 → 3; what is busy goes on, and nothing more starts before fewer than 3 are"]
+        );
+        assert_eq!(words(|team| team["roles"]["w"]["max_busy"] = 9.into()), ["role 'w': max_busy 6 → 9"]);
+    }
+
+    #[test]
+    fn what_is_new_or_gone_says_what_becomes_of_what_runs() {
+        let none = Team { generation: team(|_| ()).generation, ..Team::default() };
+        let said = |changes: Vec<Change>| changes.into_iter().map(|change| change.words).collect::<Vec<_>>();
+        assert_eq!(
+            said(between(&team(|_| ()), &none)),
+            [
+                "profile 'p' is removed: its workers finish what they have and go",
+                "role 'w' is removed: its workers finish what they have and go, and nothing can be sent to it any more",
+                "rubric 'one' is removed",
+                "rubric 'two' is removed",
+                "rubric 'three' is removed",
+                "recipe 'r' is removed: its runs go on with the files they began with",
+                "nothing handles run_ended any more",
+            ]
+        );
+        let new = said(between(&none, &team(|_| ())));
+        assert_eq!(new[..3], ["profile 'p' is new", "role 'w' is new", "rubric 'one' is new: it is asked as number 1"]);
+        assert_eq!(new.last().map(String::as_str), Some("run_ended is handled from then on"));
+    }
+
+    #[test]
+    fn fields_are_shown_as_authors_write_them_and_no_value_of_a_variable_is() {
+        let changed = words(|team| {
+            let profile = &mut team["profiles"]["p"];
+            profile["timeout"] = "90000ms".into();
+            profile["command"] = json!(["cat", "-u"]);
+            profile["env"] = json!({"KEY": "other", "NEW": "x"});
+            profile["model"] = "m".into();
+        });
+        let [words] = &changed[..] else { panic!("{changed:?}") };
+        for part in ["command { \"cat\" } → { \"cat\", \"-u\" }", "timeout 30s → 1m30s", "model nothing → \"m\""]
+        {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        assert!(words.contains("env differs in KEY, NEW") && !words.contains("secret"), "{words}");
+        assert!(words.ends_with("; it counts for workers that start from then on"), "{words}");
+    }
+
+    #[test]
+    fn hours_are_told_as_they_are_written() {
+        let night =
+            json!({"between": [{"from": 1320, "to": 360}], "clock": {"zone": "UTC", "offset": 0, "changes": []}});
+        let changed = words(|team| {
+            team["roles"]["w"]["hours"] = night;
+            team["roles"]["w"]["max_workers"] = 9.into();
+        });
+        let [words] = &changed[..] else { panic!("{changed:?}") };
+        for part in ["between nothing → 22:00-06:00 UTC", "max_workers nothing → 9"] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+    }
+
+    #[test]
+    fn the_input_of_a_recipe_is_told_by_its_fields() {
+        let changed = words(|team| team["recipes"]["r"]["input"]["properties"]["b"] = json!({"type": "integer"}));
+        assert_eq!(changed, ["recipe 'r': input differs in b; its runs go on as they began"]);
+    }
+}

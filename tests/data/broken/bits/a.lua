@@ -1,0 +1,1 @@
+local mask = 5 & 3

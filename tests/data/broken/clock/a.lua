@@ -1,0 +1,1 @@
+local now = os.time()

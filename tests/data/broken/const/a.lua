@@ -1,0 +1,1 @@
+local most <const> = 3

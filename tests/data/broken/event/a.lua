@@ -1,0 +1,1 @@
+fleet.on("turn_setled", function(event) end)

@@ -1,0 +1,3 @@
+fleet.launcher("mine", {
+  takes = { "modle" },
+}, function(worker) return { drive = "turn", argv = { "x" } } end)

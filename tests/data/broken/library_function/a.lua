@@ -1,0 +1,1 @@
+local name = string.fromat("%d", 3)

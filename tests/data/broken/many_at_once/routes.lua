@@ -1,0 +1,1 @@
+fleet.rote("x", function() end)

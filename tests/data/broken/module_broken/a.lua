@@ -1,0 +1,1 @@
+local words = require("lib.words")

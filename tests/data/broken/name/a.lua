@@ -1,0 +1,2 @@
+local limit = 3
+local most = limti + 1

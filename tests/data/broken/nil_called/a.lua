@@ -1,0 +1,2 @@
+local lib = {}
+lib.start("x")

@@ -1,0 +1,2 @@
+local spec = {}
+local cap = spec.limits.busy

@@ -1,0 +1,2 @@
+-- fine
+local name = 'ÿþ'

@@ -1,0 +1,6 @@
+fleet.profile("cat", {
+  launcher = "exec",
+  command = { "cat" },
+  max_busy = 3,
+})
+fleet.role("w", { profiles = { "cat" } })

@@ -1,0 +1,6 @@
+fleet.profile("cat", {
+  launcher = "exec",
+  command = { "cat" },
+  grants = { "aks" },
+})
+fleet.role("w", { profiles = { "cat" } })

@@ -1,0 +1,5 @@
+fleet.profile("cat", {
+  launcher = "exce",
+  command = { "cat" },
+})
+fleet.role("w", { profiles = { "cat" } })

@@ -1,0 +1,6 @@
+fleet.profile("cat", {
+  launcher = "exec",
+  command = { "cat" },
+  timeout = "90 parsecs",
+})
+fleet.role("w", { profiles = { "cat" } })

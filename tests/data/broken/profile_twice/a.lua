@@ -1,0 +1,1 @@
+fleet.profile("cat", { launcher = "exec", command = { "tac" } })

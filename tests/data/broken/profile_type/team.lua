@@ -1,0 +1,6 @@
+fleet.profile("cat", {
+  launcher = "exec",
+  command = { "cat" },
+  idle_ttl = { 5 },
+})
+fleet.role("w", { profiles = { "cat" } })

@@ -1,0 +1,1 @@
+fleet.profile("lonely", { launcher = "exec", command = { "cat" } })

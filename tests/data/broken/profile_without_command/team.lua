@@ -1,0 +1,2 @@
+fleet.profile("cat", { launcher = "exec" })
+fleet.role("w", { profiles = { "cat" } })

@@ -1,0 +1,2 @@
+fleet.profile("cat", { command = { "cat" } })
+fleet.role("w", { profiles = { "cat" } })

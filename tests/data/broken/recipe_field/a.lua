@@ -1,0 +1,3 @@
+fleet.recipe("hunt", {
+  inptu = { parts = "string[]" },
+}, function(job, run) end)

@@ -1,0 +1,3 @@
+fleet.recipe("hunt", {
+  input = { parts = "strings[]" },
+}, function(job, run) end)

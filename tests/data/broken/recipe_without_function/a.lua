@@ -1,0 +1,1 @@
+fleet.recipe("hunt", { deadline = "5m" })

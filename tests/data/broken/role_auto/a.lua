@@ -1,0 +1,1 @@
+fleet.role("auto", { profiles = { "cat" } })

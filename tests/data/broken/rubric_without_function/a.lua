@@ -1,0 +1,1 @@
+fleet.route("all", { role = "w-local" })

@@ -1,0 +1,7 @@
+fleet.recipe("hunt", {}, function(job, run)
+  return run:send({ to = "w-locla", prompt = "x" })
+end)
+fleet.test("it ends", function(t)
+  t.worker("w-local", function(task) return "x" end)
+  t.equal(t.run("hunt").outcome, "done")
+end)

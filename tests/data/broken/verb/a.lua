@@ -1,0 +1,1 @@
+fleet.recpie("hunt", {}, function(job, run) end)

@@ -1,0 +1,4 @@
+-- A cap without a limit.
+-- place: load
+-- says: FILE:4: role 'w-x': max_busy: the number inf has no JSON form
+fleet.role("w-x", { profiles = { "echo" }, max_busy = math.huge })

@@ -1,0 +1,156 @@
+//! The bounds of a run: what its deadline and its budget end, and how the run comes to its end with what it has.
+//! Its code is played by hand: it may go on, or not come back.
+
+use std::sync::Arc;
+
+use fleetd::fleet::bounds::RunBudget;
+use fleetd::fleet::envelope::Usage;
+use fleetd::fleet::ids::{RunId, TurnId};
+use fleetd::fleet::input::{Input, Sighting};
+use fleetd::fleet::run::{RunOutcome, StepRequest};
+use fleetd::fleet::time::Span;
+use fleetd::fleet::turn::Outcome;
+use serde_json::json;
+
+use super::fleet_stage::{Stage, finish, part, team};
+
+fn end(stage: &Stage, run: RunId) -> (Option<RunOutcome>, Option<String>) {
+    let row = stage.fleet.run(run).expect("not collected");
+    (row.outcome, row.why.clone())
+}
+
+fn with_budget(budget: RunBudget) -> Stage {
+    let mut stage = Stage::bare();
+    let mut team = (*team(1, 2)).clone();
+    team.recipes.get_mut(&"r".into()).expect("it is there").budget = Some(budget);
+    stage.step(Input::Team(Arc::new(team)));
+    stage
+}
+
+#[test]
+fn at_its_deadline_the_open_steps_of_a_run_end_and_its_code_goes_on_with_that() {
+    let mut stage = Stage::with(1);
+    let run = stage.runs(Some(Span::seconds(20)));
+    stage.reach(run, "each#1[1].send#1", part("w", None, 3));
+    stage.reach(run, "each#1[2].send#1", part("w", None, 3));
+    stage.reach(run, "each#1[3].sleep#1", StepRequest::Sleep(Span::minutes(9)));
+    stage.reach(run, "each#1[4].ask_leader#1", StepRequest::Ask("go on?".into()));
+    stage.taken(TurnId(2));
+    stage.restart();
+    stage.after(Span::seconds(20));
+    let answered = stage.answered(run);
+    let words: Vec<_> = answered.iter().map(|(path, value)| (path.as_str(), value["error"].as_str())).collect();
+    let timed_out = Some("timed_out");
+    assert_eq!(
+        words,
+        [
+            ("each#1[1].send#1", timed_out),
+            ("each#1[2].send#1", Some("busy")),
+            ("each#1[3].sleep#1", None),
+            ("each#1[4].ask_leader#1", None)
+        ],
+        "nothing is tried again"
+    );
+    assert_eq!(stage.mail(None, 9).0.len(), 0, "its question is withdrawn");
+    stage.reach(run, "send#1", part("w", None, 0));
+    let [(_, refused)] = &stage.answered(run)[..] else { panic!("answered at once") };
+    assert_eq!(
+        (&refused["ok"], &refused["error"], &refused["why"]),
+        (&json!(false), &json!("timed_out"), &json!("not ended within 20s"))
+    );
+    stage.reach(run, "sleep#1", StepRequest::Sleep(Span::minutes(9)));
+    assert_eq!(stage.answered(run).len(), 1, "nobody sleeps any more");
+    stage.code_ends(run, RunOutcome::Partial, json!({"found": 1}));
+    assert_eq!(stage.value_of(run), Some(json!({"found": 1})));
+    assert_eq!(end(&stage, run), (Some(RunOutcome::TimedOut), Some("not ended within 20s".into())));
+    stage.after(Span::minutes(1));
+    assert_eq!(stage.value_of(run), None, "it ends once");
+}
+
+#[test]
+fn code_that_does_not_come_to_its_end_is_ended_by_force_with_what_is_missing() {
+    let mut stage = Stage::with(1);
+    let run = stage.runs(Some(Span::seconds(60)));
+    stage.reach(run, "now#1", StepRequest::Now);
+    stage.after(Span::seconds(60));
+    stage.restart();
+    stage.after(Span::seconds(9));
+    assert_eq!(end(&stage, run).0, None);
+    stage.after(Span::seconds(1));
+    let why = "not ended within 1m00s; it did not come to its own end";
+    assert_eq!(end(&stage, run), (Some(RunOutcome::TimedOut), Some(why.into())));
+    assert_eq!(stage.value_of(run), Some(json!({"finished_steps": 1, "missing": []})));
+    assert_eq!(stage.orders(), ["drop r1"]);
+}
+
+#[test]
+fn a_budget_of_turns_is_judged_before_each_and_what_it_paid_for_goes_on() {
+    let mut stage = with_budget(RunBudget { turns: Some(2), ..RunBudget::default() });
+    let run = stage.runs(None);
+    for n in 1..=3 {
+        stage.reach(run, &format!("each#1[{n}].send#1"), part("w", None, 0));
+    }
+    let [(path, refused)] = &stage.answered(run)[..] else { panic!("the third is refused") };
+    assert_eq!(
+        (path.as_str(), &refused["error"], &refused["why"]),
+        ("each#1[3].send#1", &json!("budget"), &json!("2 of 2 turns are used"))
+    );
+    stage.restart();
+    stage.after(Span::minutes(1));
+    assert_eq!(end(&stage, run).0, None, "turns are open");
+    let timers = stage.fleet.next_wake();
+    assert!(timers.is_none_or(|at| at > stage.now + Span::minutes(1)), "and nothing is timed: {timers:?}");
+    stage.replies(TurnId(2));
+    stage.replies(TurnId(3));
+    assert_eq!(stage.answered(run).len(), 1);
+    stage.code_ends(run, RunOutcome::Done, json!(["two"]));
+    assert_eq!(stage.value_of(run), Some(json!(["two"])));
+    assert_eq!(end(&stage, run), (Some(RunOutcome::Budget), Some("2 of 2 turns are used".into())));
+}
+
+#[test]
+fn a_run_that_used_up_its_budget_and_wants_no_more_is_done() {
+    let mut stage = with_budget(RunBudget { turns: Some(1), ..RunBudget::default() });
+    let run = stage.runs(None);
+    stage.reach(run, "send#1", part("w", None, 0));
+    stage.replies(TurnId(2));
+    stage.code_ends(run, RunOutcome::Done, json!(1));
+    assert_eq!(end(&stage, run), (Some(RunOutcome::Done), None));
+}
+
+#[test]
+fn a_retry_is_a_turn_that_the_budget_must_pay_for() {
+    let mut stage = with_budget(RunBudget { turns: Some(1), ..RunBudget::default() });
+    let run = stage.runs(None);
+    stage.reach(run, "send#1", part("w", Some(Span::seconds(5)), 9));
+    stage.taken(TurnId(2));
+    stage.after(Span::seconds(5));
+    assert_eq!(stage.answered(run)[0].1["error"], json!("timed_out"));
+    stage.after(Span::seconds(30));
+    assert_eq!(end(&stage, run).0, Some(RunOutcome::Budget), "and its code did not come back");
+}
+
+#[test]
+fn tokens_and_money_are_counted_as_agents_tell_them() {
+    for (budget, why) in [
+        (RunBudget { tokens: Some(100), ..RunBudget::default() }, "110 of 100 tokens are used"),
+        (RunBudget { cost: Some(0.5), ..RunBudget::default() }, "0.75 of 0.50 US dollars are used"),
+    ] {
+        let mut stage = with_budget(budget);
+        let run = stage.runs(None);
+        stage.reach(run, "send#1", part("w", None, 0));
+        let mut finish = finish(Outcome::Replied);
+        finish.usage = Some(Usage {
+            input: 60,
+            output: 40,
+            cache_read: 9_000,
+            cache_write: 10,
+            cost: Some(0.75),
+            ..Usage::default()
+        });
+        stage.seen(Sighting::Finished { worker: "w-1".into(), turn: TurnId(2), finish: Box::new(finish), idle: true });
+        stage.reach(run, "send#2", part("w", None, 0));
+        assert_eq!(stage.answered(run)[0].1["why"], json!(why));
+        assert_eq!(stage.fleet.run(run).and_then(|run| run.usage).map(|usage| usage.tokens()), Some(110));
+    }
+}
