@@ -541,11 +541,10 @@ local function freeze(value)
   return value
 end
 
-local roles_meta = table.freeze({
-  __index = function(roles, name)
-    fail(unknown("there is no role", name, roles))
-  end,
-})
+local function strict(what)
+  return table.freeze({ __index = function(names, name) fail(unknown("there is no " .. what, name, names)) end })
+end
+local roles_meta, endpoints_meta = strict("role"), strict("endpoint")
 
 -- A field that may be absent is nil; one that there never is, is a mistake.
 local function only(what, fields)
@@ -556,13 +555,17 @@ local function only(what, fields)
   })
 end
 local task_meta, load_meta = only("a task has no", native.task_fields), only("a role's load has no", native.load_fields)
-local team_meta = only("a team has no", { roles = true })
+local team_meta = only("a team has no", { roles = true, endpoints = true, workers = true })
 
+-- The tables are the same for all rubrics of one task; workers come and go, so that one that is gone is nil.
 local function route(fn, task, team)
-  setmetatable(task, task_meta)
-  setmetatable(team, team_meta)
-  for _, load in pairs(team.roles) do setmetatable(load, load_meta) end
-  setmetatable(team.roles, roles_meta)
+  if not table.isfrozen(team) then
+    setmetatable(task, task_meta)
+    setmetatable(team, team_meta)
+    for _, load in pairs(team.roles) do setmetatable(load, load_meta) end
+    setmetatable(team.roles, roles_meta)
+    setmetatable(team.endpoints, endpoints_meta)
+  end
   return fn(freeze(task), freeze(team))
 end
 
@@ -613,7 +616,7 @@ function checks.command(fn)
   test_wait({ verb = "command", fn = fn })
 end
 function checks.run(recipe, job) return test_wait({ verb = "run", name = recipe, spec = job }) end
-function checks.route(task) return test_wait({ verb = "route", spec = task }) end
+function checks.route(task, team) return test_wait({ verb = "route", spec = task, team = team }) end
 function checks.ask(question)
   if raw_type(question) ~= "string" then fail("t.ask: expected the question, a text, got " .. raw_type(question)) end
   if not find0(question, "%S") then fail("t.ask: the question is empty") end

@@ -33,12 +33,15 @@ mod shipped;
 mod sources;
 mod spec;
 mod stage;
+mod standing;
 mod steps;
 mod stuck;
+mod tally;
 pub mod testing;
 mod vm;
 mod watch;
 mod world;
+mod zones;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -65,6 +68,7 @@ pub use offline::{Report, check, plan_of, route, team_of, test};
 pub use reference::{meta, reference};
 pub use schema::check_job;
 pub use sources::Sources;
+use tally::Tally;
 use vm::{Job, Loaded};
 pub use watch::Saves;
 
@@ -135,6 +139,7 @@ struct Inner {
     current: Mutex<Option<Arc<Loaded>>>,
     living: Mutex<Vec<Weak<Loaded>>>,
     status: Mutex<CharterStatus>,
+    tally: Mutex<Tally>,
     ended: Mutex<Vec<RunId>>,
     orders: UnboundedSender<Order>,
     inputs: UnboundedSender<RunInput>,
@@ -165,6 +170,7 @@ impl Charter {
             journal: options.journal,
             clock: options.clock,
             load: options.load,
+            tally: Mutex::default(),
             current: Mutex::new(None),
             living: Mutex::new(Vec::new()),
             ended: Mutex::new(Vec::new()),
@@ -219,7 +225,7 @@ impl Policy for Charter {
     }
 
     fn status(&self) -> CharterStatus {
-        self.inner.status().clone()
+        self.inner.whole_status()
     }
 
     fn difference(&self, files: Option<Files>) -> Boxed<Difference> {
@@ -231,8 +237,7 @@ impl Policy for Charter {
         let inner = Arc::clone(&self.inner);
         Box::pin(async move {
             inner.reload(reload::Why::Asked).await.map_err(Refusal::from)?;
-            let status = inner.status().clone();
-            Ok(status)
+            Ok(inner.whole_status())
         })
     }
 }
@@ -257,6 +262,16 @@ impl Inner {
 
     fn status(&self) -> MutexGuard<'_, CharterStatus> {
         self.status.lock().expect("never poisoned: no code runs under it")
+    }
+
+    /// Returns the status with what was counted of the rubrics in force.
+    fn whole_status(&self) -> CharterStatus {
+        let mut status = self.status().clone();
+        if let Some(current) = self.current() {
+            let tally = self.tally.lock().expect("never poisoned: no code runs under it");
+            status.rubrics = tally.of(&current.team);
+        }
+        status
     }
 
     /// Calls the handlers of an event; what they want done goes up.
@@ -306,9 +321,10 @@ impl Inner {
         current.give(Job::Route { task, team, reply });
         match tokio::time::timeout(ROUTE_WAIT, answer).await {
             Ok(Ok(answer)) => {
-                if answer.broken > 0 {
-                    self.status().rubric_errors += answer.broken;
-                }
+                let broken = answer.asked.iter().filter(|one| one.verdict.is_fault()).count() as u64;
+                self.status().rubric_errors += broken;
+                let mut tally = self.tally.lock().expect("never poisoned: no code runs under it");
+                tally.count(answer.generation, &answer.asked, self.clock.now());
                 answer.routed
             }
             _ => Err(Refusal::new(RefusalKind::Unavailable, "the charter did not answer within 2 s")),

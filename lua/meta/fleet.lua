@@ -156,18 +156,49 @@
 ---@class fleet.Task
 ---@field prompt string The text.
 ---@field kind? string The sender's free word for the kind of work.
+---@field files string[] The files that it is about, as its sender named them; empty if it named none.
 ---@field from string Who sends: `leader`, `operator`, `run r3`.
 ---@field urgent boolean True when it asks to go first.
 ---@field now number When it is asked, in seconds since 1970.
 
+---@class fleet.Team
+---@field roles table<string, fleet.Load> Every role by its name; a name that does not exist is an error.
+---@field endpoints table<string, fleet.EndpointLoad> Every endpoint of fleetd.toml by its name, and those that a profile names; another name is an error.
+---@field workers table<string, fleet.WorkerLoad> Every living worker by its name; nil if it is gone.
+
 ---@class fleet.Load
 ---@field max_busy integer How many may be busy at once.
+---@field max_workers? integer How many may live at once, if the role says so.
 ---@field busy integer How many are busy.
----@field free integer How many more could start now.
+---@field free integer How many more could be handed something now; 0 while the role is closed or parked, or its endpoint full.
 ---@field waiting integer How many turns wait in its queue, those of runs included.
 ---@field max_waiting integer How many may wait.
 ---@field workers integer Living workers.
+---@field open boolean False outside of `between`.
+---@field until? number When that changes next, in seconds since 1970; nil without `between`.
 ---@field recent_failures integer Turns of the last ten minutes that failed, timed out or were lost.
+---@field used fleet.Used What its turns of the last hour took.
+
+---@class fleet.EndpointLoad
+---@field max_busy? integer How many workers may be busy on it at once, all roles together; nil without a cap.
+---@field busy integer How many are busy.
+---@field free? integer How many more may be busy; nil without a cap.
+---@field recent_failures integer Turns of the last ten minutes that failed, timed out or were lost.
+---@field used fleet.Used What its turns of the last hour took.
+
+---@class fleet.WorkerLoad
+---@field role string Its role.
+---@field profile string Its profile.
+---@field state string What it is doing: `ready`, `busy`, `starting`, `blocked` and the like.
+---@field free boolean True when it could be handed something now.
+---@field turns integer Turns that it ended.
+---@field knows string[] The `files` of the last turns of its session, the latest first, 32 at most; empty where each turn is a process of its own.
+
+---@class fleet.Used
+---@field turns integer Turns that ended, since fleetd started.
+---@field input integer Tokens read, those of the model's cache included, as far as agents tell them.
+---@field output integer Tokens written.
+---@field cost number US dollars.
 
 ---@class fleet.Envelope
 ---@field ok boolean True exactly when the worker replied.
@@ -256,12 +287,15 @@
 ---@class fleet.Role
 ---@field about? string What it is for, for people.
 ---@field profiles string[] The profiles that its workers may have; the first is the default.
----@field max_busy? integer How many may be busy at once; 1 if absent.
+---@field max_busy? integer How many may be busy at once; 1 if absent. An endpoint of their profiles may have a cap of its own in fleetd.toml, which all roles on it share; the lower one counts.
+---@field max_workers? integer How many may live at once, idle ones included; if absent, the role starts as many as `max_busy` by itself, and any number may be spawned by hand.
+---@field between? string|string[] When it is handed anything, such as `"22:00-06:00"`, or several such stretches of a day; always if absent. Outside of it messages wait; what is under way goes on.
+---@field zone? string Whose clock `between` means, such as `"Europe/Berlin"`; that of the machine on which fleetd runs if absent.
 ---@field max_waiting? integer How many messages may wait in its queue; 100 if absent. Parts of a run do not count.
 
 ---@class fleet.Routed
 ---@field role? string The role that gets it; this or `worker`.
----@field worker? string The worker that gets it; this or `role`.
+---@field worker? string The worker that gets it, of those in `team.workers`; this or `role`.
 ---@field because? string Why, for people; the rubric's own text if absent.
 
 ---@class fleet.Recipe
@@ -288,6 +322,7 @@
 ---@field to? string A role or a worker; absent or `"auto"`: the rubrics decide.
 ---@field prompt string The text for the worker.
 ---@field kind? string A free word for the kind of work; rubrics see it.
+---@field files? string[] The files that it is about, as paths in the repository, 64 at most; rubrics see them. They are not opened.
 ---@field deadline? string|number From acceptance to the reply, each try anew, such as `"8m"`.
 ---@field retries? integer How often a turn is tried again that timed out, was lost, or was not taken by any worker in time (`busy`): as a new turn, on another worker where one is there; 0 if absent.
 ---@field priority? string `"now"` goes first; `"normal"` if absent.
@@ -380,9 +415,6 @@
 ---@field event "charter_refused" Saved files were not taken: the handlers of the generation that stays in force are told, once for the same files.
 ---@field generation integer The number of the generation that stays.
 ---@field error string Why, as `file:line: message`.
-
----@class fleet.Team
----@field roles table<string, fleet.Load> every role with its load
 
 ---@class fleet
 ---@field null any what stands for null in a list
@@ -554,10 +586,11 @@ function t.command(fn) end
 ---@return fleet.TestRun
 function t.run(recipe, job) end
 
----Asks the rubrics; every role is free.
----@param task { prompt: string?, kind: string?, from: string?, urgent: boolean? }
+---Asks the rubrics. Every role is free and nobody lives, but for what `team` says: tables as `fleet.Team` has them, with the fields that matter. A rubric with a mistake fails the test.
+---@param task { prompt: string?, kind: string?, files: string[]?, from: string?, urgent: boolean? }
+---@param team? table
 ---@return fleet.TestRoute
-function t.route(task) end
+function t.route(task, team) end
 
 ---Scripts the answers of whoever started the run: to `run:ask_leader`, and to what a worker asks and no `on_ask` answers.
 ---@param fn fun(question: string): string

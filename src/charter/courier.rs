@@ -17,7 +17,7 @@ use crate::engine::ports::JournalError;
 use crate::fleet::ids::{RunId, StepPath};
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{Run, RunEffect, RunEnd, RunInput, RunOutcome, StepRequest};
-use crate::fleet::team::{Routed, Task};
+use crate::fleet::team::{Decision, Routed, Task};
 use crate::fleet::turn::Priority;
 
 /// Why a run failed whose code held the thread of all others.
@@ -191,8 +191,9 @@ pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<RunInput
         }
         match (routed, &mut **request) {
             (Ok(routed), StepRequest::Send(send)) => {
-                send.to = Some(routed.to);
-                send.because = Some(routed.because);
+                send.to = Some(routed.to.clone());
+                send.because = Some(routed.because.clone());
+                send.routed = Some(Box::new(Decision::from(routed)));
                 inner.up(Upward::Run(input));
             }
             (Err(refusal), _) if refusal.kind == RefusalKind::Unavailable => {
@@ -230,6 +231,7 @@ fn task_of(inner: &Inner, input: &RunInput) -> Option<Task> {
     send.to.is_none().then(|| Task {
         prompt: send.prompt.to_string(),
         kind: send.kind.clone(),
+        files: send.files.clone(),
         from: format!("run {run}"),
         urgent: send.priority == Priority::Now,
         now: inner.clock.now(),

@@ -25,7 +25,6 @@ pub fn meta() -> String {
         let _ = writeln!(out, "---@class {}\n---@field event \"{}\" {}", event.class, event.name, event.about);
         meta_fields(&mut out, event.fields);
     }
-    out.push_str("---@class fleet.Team\n---@field roles table<string, fleet.Load> every role with its load\n\n");
     out.push_str("---@class fleet\n---@field null any what stands for null in a list\nfleet = {}\n\n");
     for verb in describe::VERBS {
         meta_function(&mut out, "fleet.", verb);
@@ -99,7 +98,7 @@ fn launchers(out: &mut String) {
     }
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 30] {
+fn classes() -> [(&'static str, &'static [Field]); 34] {
     [
         ("fleet.Typing", describe::TYPING),
         ("fleet.ContextCap", describe::CONTEXT_CAP),
@@ -121,7 +120,11 @@ fn classes() -> [(&'static str, &'static [Field]); 30] {
         ("fleet.Unwanted", describe::UNWANTED),
         ("fleet.Worktree", describe::WORKTREE),
         ("fleet.Task", describe::TASK),
+        ("fleet.Team", describe::TEAM),
         ("fleet.Load", describe::LOAD),
+        ("fleet.EndpointLoad", describe::ENDPOINT_LOAD),
+        ("fleet.WorkerLoad", describe::WORKER_LOAD),
+        ("fleet.Used", describe::USED),
         ("fleet.Envelope", describe::ENVELOPE),
         ("fleet.Question", describe::QUESTION),
         ("fleet.Budget", describe::BUDGET),

@@ -4,22 +4,25 @@
 use mlua::{Function, Table, Value as LuaValue};
 
 use super::declare::At;
+use super::error::CharterError;
 use super::json;
 use super::meter::Allowance;
 use super::point;
 use super::spec::{self, Wrong};
-use super::world::World;
+use super::world::{Failure, World};
+use crate::fleet::load::{TeamLoad, Used};
 use crate::fleet::refusal::{Refusal, RefusalKind};
-use crate::fleet::team::{Asked, Routed, Task, TeamLoad};
+use crate::fleet::routing::{Asked, Routed, Task, Verdict};
+use crate::fleet::team::Address;
 
-/// What the rubrics said, and how many of them are broken.
+/// What the rubrics said.
 pub(super) struct Answer {
     /// Where the task goes.
     pub routed: Result<Routed, Refusal>,
-    /// Rubrics that were skipped because of an error.
-    pub broken: u64,
-    /// What the first of them said, whole.
-    pub fault: Option<String>,
+    /// What each that was asked came to, in order.
+    pub asked: Vec<Asked>,
+    /// The generation that was asked.
+    pub generation: u64,
 }
 
 /// Asks every rubric in order until one answers.
@@ -29,32 +32,38 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
         let registry = world.registry.borrow();
         registry.rubrics.iter().map(|one| (one.name.clone(), one.at.clone(), one.function.clone())).collect()
     };
+    let generation = world.team.generation.number;
     let mut asked = Vec::new();
-    let (mut broken, mut fault) = (0, None);
-    for (name, at, function) in &rubrics {
-        let said = one(world, function, at, task, team);
-        let (to, because) = match said {
-            Ok(None) => {
-                asked.push(Asked { rubric: name.clone(), said: "nothing".to_owned() });
-                continue;
+    // Made once: they are frozen by the first rubric that gets them.
+    let mut tables = None;
+    for (rubric, place, function) in &rubrics {
+        let at = place.to_string();
+        let said =
+            tables_of(world, task, team, &mut tables).and_then(|tables| one(world, function, place, tables, team));
+        let (verdict, said, answer) = match said {
+            Ok(None) => (Verdict::Nothing, "nothing".to_owned(), None),
+            Ok(Some((to, because))) => {
+                let because = because.unwrap_or_else(|| rubric.clone());
+                (Verdict::Decided, format!("{to}: {because}"), Some((to, because)))
             }
-            Err(why) => {
-                broken += 1;
-                fault.get_or_insert_with(|| why.clone());
+            Err(fault) => {
+                let line = place_of(&fault.why);
                 // Not its text, which may quote the task; `fleetd charter route` tells it to whoever asks.
-                tracing::warn!(target: "charter", rubric = %name, at = place(&why), "rubric skipped");
-                asked.push(Asked { rubric: name.clone(), said: why });
-                continue;
+                tracing::warn!(target: "charter", rubric = %rubric, at = line.unwrap_or(&at), "rubric skipped");
+                let verdict = if fault.stopped { Verdict::Stopped } else { Verdict::Failed };
+                let why = if line.is_some() { fault.why } else { format!("{at}: {}", fault.why) };
+                (verdict, why, None)
             }
-            Ok(Some(answer)) => answer,
         };
-        let because = because.unwrap_or_else(|| name.clone());
-        asked.push(Asked { rubric: name.clone(), said: format!("{to}: {because}") });
-        return Answer {
-            routed: Ok(Routed { to, because, rubric: name.clone(), asked, generation: world.team.generation.number }),
-            broken,
-            fault,
-        };
+        asked.push(Asked { rubric: rubric.clone(), at, verdict, said });
+        if let Some((to, because)) = answer {
+            let role = match &to {
+                Address::Worker(worker) => team.workers.get(worker).map(|worker| worker.role.as_str().into()),
+                Address::Role(_) => None,
+            };
+            let routed = Routed { to, because, rubric: rubric.clone(), role, asked: asked.clone(), generation };
+            return Answer { routed: Ok(routed), asked, generation };
+        }
     }
     let mut refusal = Refusal::new(
         RefusalKind::Unknown,
@@ -63,58 +72,100 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
             false => "no rubric said where this should go",
         },
     );
-    for one in asked {
+    for one in &asked {
         let first = one.said.lines().next().unwrap_or_default();
         refusal = refusal.hint(format!("'{}' said {first}", one.rubric));
     }
     if let [first, ..] = world.team.roles.keys().collect::<Vec<_>>()[..] {
         refusal = refusal.hint(format!("name a role, such as '{first}', or add a last rubric that always answers"));
     }
-    Answer { routed: Err(refusal), broken, fault }
+    Answer { routed: Err(refusal), asked, generation }
 }
 
 /// Returns the `file:line` at the beginning of an error, if it has one.
-fn place(why: &str) -> &str {
+pub(super) fn place_of(why: &str) -> Option<&str> {
     let mut parts = why.splitn(3, ':');
-    let (file, line) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (file, line) = (parts.next()?, parts.next()?);
     let is_place = file.ends_with(".lua") && !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit());
-    if is_place { &why[..file.len() + 1 + line.len()] } else { "" }
+    is_place.then(|| &why[..file.len() + 1 + line.len()])
 }
 
-type Said = Result<Option<(crate::fleet::team::Address, Option<String>)>, String>;
+/// Why a rubric was skipped.
+struct Fault {
+    why: String,
+    /// Whether it passed a limit.
+    stopped: bool,
+}
 
-fn one(world: &World, rubric: &Function, at: &At, task: &Task, team: &TeamLoad) -> Said {
-    let tables = || -> mlua::Result<(Table, Table)> { Ok((task_table(world, task)?, team_table(world, team)?)) };
-    let (task, team) = tables().map_err(|error| world.failure(&error, None).error.to_string())?;
-    let values = world
-        .call(&world.route, (rubric.clone(), task, team), Allowance::RUBRIC)
-        .map_err(|failure| failure.error.to_string())?;
+impl From<CharterError> for Fault {
+    fn from(error: CharterError) -> Fault {
+        Fault { why: error.to_string(), stopped: false }
+    }
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Fault {
+        Fault { why: failure.error.to_string(), stopped: failure.fatal }
+    }
+}
+
+fn one(
+    world: &World,
+    rubric: &Function,
+    at: &At,
+    tables: (Table, Table),
+    team: &TeamLoad,
+) -> Result<Option<(Address, Option<String>)>, Fault> {
+    let values = world.call(&world.route, (rubric.clone(), tables.0, tables.1), Allowance::RUBRIC)?;
     let value = values.into_iter().next().unwrap_or(LuaValue::Nil);
     if value.is_nil() {
         return Ok(None);
     }
-    let wrong = |field: Option<String>, message| world.blame(at, Wrong { field, message }).to_string();
+    let wrong = |field: Option<String>, message| world.blame(at, Wrong { field, message });
     let value =
         json::to_json(&value, json::STEP_BYTES).map_err(|why| wrong(None, format!("a rubric's answer: {why}")))?;
     let (to, because) = spec::routed(&value).map_err(|of| wrong(of.field, of.message))?;
-    if let crate::fleet::team::Address::Role(role) = &to
-        && !world.team.roles.contains_key(role)
-    {
-        let names = world.team.roles.keys().map(|role| role.as_str());
-        let message = Refusal::unknown("role", role.as_str(), names).to_string();
-        let mut error = world.blame(at, Wrong { field: None, message });
-        point::at_text(&mut error, &world.sources, role.as_str());
-        return Err(error.to_string());
+    let unknown = match &to {
+        Address::Role(role) if !world.team.roles.contains_key(role) => {
+            Some(Refusal::unknown("role", role.as_str(), world.team.roles.keys().map(|role| role.as_str())))
+        }
+        Address::Worker(worker) if !team.workers.contains_key(worker) => {
+            Some(Refusal::unknown("worker", worker.as_str(), team.workers.keys().map(|worker| worker.as_str())))
+        }
+        _ => None,
+    };
+    match unknown {
+        Some(refusal) => {
+            let mut error = wrong(None, refusal.to_string());
+            point::at_text(&mut error, &world.sources, &to.to_string());
+            Err(error.into())
+        }
+        None => Ok(Some((to, because))),
     }
-    Ok(Some((to, because)))
+}
+
+fn tables_of(
+    world: &World,
+    task: &Task,
+    team: &TeamLoad,
+    made: &mut Option<(Table, Table)>,
+) -> Result<(Table, Table), Fault> {
+    if let Some(tables) = made {
+        return Ok(tables.clone());
+    }
+    let make = || -> mlua::Result<(Table, Table)> { Ok((task_table(world, task)?, team_table(world, team)?)) };
+    let tables = make().map_err(|error| Fault::from(world.failure(&error, None)))?;
+    *made = Some(tables.clone());
+    Ok(tables)
 }
 
 fn task_table(world: &World, task: &Task) -> mlua::Result<Table> {
-    let table = world.lua.create_table_with_capacity(0, 5)?;
+    let table = world.lua.create_table_with_capacity(0, 6)?;
     table.raw_set("prompt", task.prompt.as_str())?;
     if let Some(kind) = &task.kind {
         table.raw_set("kind", kind.as_str())?;
     }
+    table.raw_set("files", list(world, &task.files)?)?;
     table.raw_set("from", task.from.as_str())?;
     table.raw_set("urgent", task.urgent)?;
     table.raw_set("now", task.now.0 as f64 / 1000.0)?;
@@ -124,17 +175,64 @@ fn task_table(world: &World, task: &Task) -> mlua::Result<Table> {
 fn team_table(world: &World, team: &TeamLoad) -> mlua::Result<Table> {
     let roles = world.lua.create_table_with_capacity(0, team.roles.len())?;
     for (name, load) in &team.roles {
-        let table = world.lua.create_table_with_capacity(0, 7)?;
+        let table = world.lua.create_table_with_capacity(0, 11)?;
         table.raw_set("max_busy", load.max_busy)?;
+        table.raw_set("max_workers", load.max_workers)?;
         table.raw_set("busy", load.busy)?;
         table.raw_set("free", load.free)?;
         table.raw_set("waiting", load.waiting)?;
         table.raw_set("max_waiting", load.max_waiting)?;
         table.raw_set("workers", load.workers)?;
+        table.raw_set("open", load.open)?;
+        table.raw_set("until", load.until.map(|at| at.0 as f64 / 1000.0))?;
         table.raw_set("recent_failures", load.recent_failures)?;
+        table.raw_set("used", used(world, &load.used)?)?;
         roles.raw_set(name.as_str(), table)?;
     }
-    let table = world.lua.create_table()?;
+    let endpoints = world.lua.create_table_with_capacity(0, team.endpoints.len())?;
+    for (name, load) in &team.endpoints {
+        let table = world.lua.create_table_with_capacity(0, 5)?;
+        table.raw_set("max_busy", load.max_busy)?;
+        table.raw_set("busy", load.busy)?;
+        table.raw_set("free", load.free)?;
+        table.raw_set("recent_failures", load.recent_failures)?;
+        table.raw_set("used", used(world, &load.used)?)?;
+        endpoints.raw_set(name.as_str(), table)?;
+    }
+    let workers = world.lua.create_table_with_capacity(0, team.workers.len())?;
+    for (name, load) in &team.workers {
+        let table = world.lua.create_table_with_capacity(0, 6)?;
+        table.raw_set("role", load.role.as_str())?;
+        table.raw_set("profile", load.profile.as_str())?;
+        table.raw_set("state", load.state.as_str())?;
+        table.raw_set("free", load.free)?;
+        table.raw_set("turns", load.turns)?;
+        table.raw_set("knows", list(world, &load.knows)?)?;
+        workers.raw_set(name.as_str(), table)?;
+    }
+    let table = world.lua.create_table_with_capacity(0, 3)?;
     table.raw_set("roles", roles)?;
+    table.raw_set("endpoints", endpoints)?;
+    table.raw_set("workers", workers)?;
     Ok(table)
 }
+
+fn used(world: &World, used: &Used) -> mlua::Result<Table> {
+    let table = world.lua.create_table_with_capacity(0, 4)?;
+    table.raw_set("turns", used.turns as f64)?;
+    table.raw_set("input", used.input as f64)?;
+    table.raw_set("output", used.output as f64)?;
+    table.raw_set("cost", used.cost)?;
+    Ok(table)
+}
+
+fn list(world: &World, texts: &[String]) -> mlua::Result<Table> {
+    let table = world.lua.create_table_with_capacity(texts.len(), 0)?;
+    for (n, text) in texts.iter().enumerate() {
+        table.raw_seti(n + 1, text.as_str())?;
+    }
+    Ok(table)
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,12 +4,14 @@
 mod profile;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::describe::{self, Field};
-use super::schema;
+use super::{schema, zones};
 use crate::fleet::bounds::RunBudget;
+use crate::fleet::hours::{Between, Hours};
 use crate::fleet::ids::{ProfileName, RecipeName, RoleName};
 use crate::fleet::refusal::nearest;
 use crate::fleet::team::{Address, RecipeSpec, Role};
@@ -87,6 +89,14 @@ impl<'a> Fields<'a> {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(other) => self.wrong(name, "a text", other),
+        }
+    }
+
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, Wrong> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(other) => self.wrong(name, "true or false", other),
         }
     }
 
@@ -197,8 +207,30 @@ pub(super) fn role(name: &str, value: &Value) -> Result<Role, Wrong> {
         about: fields.text("about")?,
         profiles: profiles.into_iter().map(ProfileName::from).collect(),
         max_busy: fields.count("max_busy", 1, 1)?,
+        max_workers: fields.get("max_workers").map(|_| fields.count("max_workers", 1, 1)).transpose()?,
         max_waiting: fields.count("max_waiting", 1, 100)?,
+        hours: hours(&fields)?.map(Arc::new),
     })
+}
+
+/// Reads when a role may be handed anything.
+fn hours(fields: &Fields) -> Result<Option<Hours>, Wrong> {
+    let zone = fields.text("zone")?;
+    let between = match fields.get("between") {
+        Some(Value::String(one)) => vec![one.clone()],
+        _ => fields.texts("between")?.unwrap_or_default(),
+    };
+    if between.is_empty() {
+        return match (fields.get("between"), zone) {
+            (Some(_), _) => fields.refuse("between", "name a stretch of a day, such as \"22:00-06:00\""),
+            (None, Some(_)) => fields.refuse("zone", "it is the zone of 'between', which is missing"),
+            (None, None) => Ok(None),
+        };
+    }
+    let between = between.iter().map(|text| Between::parse(text)).collect::<Result<Vec<_>, _>>();
+    let between = between.or_else(|why| fields.refuse("between", why))?;
+    let clock = zones::clock_of(zone.as_deref()).or_else(|why| fields.refuse("zone", why))?;
+    Ok(Some(Hours { between, clock }))
 }
 
 /// Reads the spec of a recipe.

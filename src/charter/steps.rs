@@ -16,6 +16,7 @@ use crate::fleet::asked::ANSWER;
 use crate::fleet::commands::{self, Command};
 use crate::fleet::ids::RecipeName;
 use crate::fleet::refusal::Refusal;
+use crate::fleet::routing::check_files;
 use crate::fleet::run::{RunAnswer, StepCommand, StepRecipe, StepRequest, StepSend};
 use crate::fleet::shape::{CORRECTIONS, Shape};
 use crate::fleet::team::{Address, Team};
@@ -226,11 +227,13 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
             fields.span("deadline")?,
             fields.count("retries", 0, 0)?,
             fields.text("priority")?,
+            fields.texts("files")?.unwrap_or_default(),
             shape(&fields, team)?,
         ))
     };
-    let (to, prompt, kind, deadline, retries, priority, shape) =
+    let (to, prompt, kind, deadline, retries, priority, files, shape) =
         read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
+    check_files(&files).map_err(|refusal| format!("run:send: field 'files': {refusal}"))?;
     let prompt = prompt.ok_or("run:send: field 'prompt' is missing")?;
     if prompt.trim().is_empty() {
         return Err("run:send: the prompt is empty".to_owned());
@@ -254,7 +257,10 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
         "retries": retries,
         "priority": priority,
     });
-    // Only then, so that a send without it keeps the hash that earlier versions recorded.
+    // Only then, so that a send without them keeps the hash that earlier versions recorded.
+    if !files.is_empty() {
+        asked["files"] = files.clone().into();
+    }
     if on_ask {
         asked["on_ask"] = Value::Bool(true);
     }
@@ -264,7 +270,8 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
     let to_said = to.as_ref().map_or("auto".to_owned(), ToString::to_string);
     let what = format!("to {to_said}: {}", cut(&prompt));
     let prompt = prompt.into();
-    let send = StepSend { to, because: None, prompt, kind, deadline, retries, priority, shape, on_ask };
+    let send =
+        StepSend { to, because: None, routed: None, prompt, kind, files, deadline, retries, priority, shape, on_ask };
     Ok(step("send", what, &asked, StepRequest::Send(send)))
 }
 

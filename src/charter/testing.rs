@@ -3,6 +3,7 @@
 //! Each run in a test is replayed once more in a fresh VM from the journal of the first, and must end in the same: a
 //! recipe that is not exactly repeatable fails its test here and not after a crash.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,12 +13,13 @@ use serde_json::{Value, json};
 
 use super::declare::At;
 use super::error::{CharterError, CharterErrors};
-use super::json;
 use super::meter::Allowance;
-use super::rubric;
+use super::spec::{Fields, Wrong};
 use super::stage::Stage;
 use super::world::World;
+use super::{describe, json, rubric, standing};
 use crate::fleet::ids::RoleName;
+use crate::fleet::load::EndpointLoad;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::team::{Address, RoleLoad, Task, Team, TeamLoad};
 use crate::fleet::time::Time;
@@ -191,7 +193,7 @@ fn asked(world: &World, stage: &mut Stage<'_>, request: &Table) -> Result<Result
         }
         "sent" => Value::Array(stage.sent().to_vec()),
         "ask" => return Ok(Err("t.ask: only a scripted worker asks, in the function given to t.worker".to_owned())),
-        "route" => match route(world, stage.now(), &spec) {
+        "route" => match told_team(world, request)?.and_then(|team| route(world, stage.now(), &spec, &team)) {
             Ok(value) => value,
             Err(why) => return Ok(Err(format!("t.route: {why}"))),
         },
@@ -226,35 +228,48 @@ pub(super) fn all_free(team: &Team) -> TeamLoad {
     let roles = team.roles.iter().map(|(name, role)| {
         let load = RoleLoad {
             max_busy: role.max_busy,
+            max_workers: role.max_workers,
             free: role.max_busy,
             max_waiting: role.max_waiting,
+            open: true,
             ..RoleLoad::default()
         };
         (name.clone(), load)
     });
-    TeamLoad { roles: roles.collect() }
+    let endpoints = team.profiles.values().filter_map(|profile| profile.endpoint.clone());
+    TeamLoad {
+        roles: roles.collect(),
+        endpoints: endpoints.map(|name| (name, EndpointLoad::default())).collect(),
+        workers: BTreeMap::new(),
+    }
 }
 
-fn route(world: &World, now: Time, spec: &Value) -> Result<Value, String> {
-    let text = |name: &str| spec.get(name).and_then(Value::as_str).map(str::to_owned);
-    if let Value::Object(fields) = spec {
-        let known = ["prompt", "kind", "from", "urgent"];
-        if let Some(name) = fields.keys().find(|name| !known.contains(&name.as_str())) {
-            return Err(Refusal::unknown("field", name, known).to_string());
-        }
-    }
-    let task = Task {
-        prompt: text("prompt").unwrap_or_default(),
-        kind: text("kind"),
-        from: text("from").unwrap_or_else(|| "leader".to_owned()),
-        urgent: spec.get("urgent").and_then(Value::as_bool).unwrap_or(false),
-        now,
+/// Reads the team that a test gives beside its task.
+fn told_team(world: &World, request: &Table) -> Result<Result<TeamLoad, String>, CharterError> {
+    let told: LuaValue = request.raw_get("team").map_err(|error| world.failure(&error, None).error)?;
+    let told = json::to_json(&told, json::STEP_BYTES);
+    Ok(told.and_then(|told| standing::with(all_free(&world.team), &told)))
+}
+
+/// Asks the rubrics for a test, in which a broken one is a mistake.
+fn route(world: &World, now: Time, spec: &Value, team: &TeamLoad) -> Result<Value, String> {
+    let read = || -> Result<Task, Wrong> {
+        let fields = Fields::of("the task".to_owned(), spec, describe::TEST_TASK)?;
+        Ok(Task {
+            prompt: fields.text("prompt")?.unwrap_or_default(),
+            kind: fields.text("kind")?,
+            files: fields.texts("files")?.unwrap_or_default(),
+            from: fields.text("from")?.unwrap_or_else(|| "leader".to_owned()),
+            urgent: fields.flag("urgent")?.unwrap_or(false),
+            now,
+        })
     };
-    let answer = rubric::ask(world, &task, &all_free(&world.team));
-    let routed = answer.routed.map_err(|refusal| match answer.fault {
-        Some(fault) => format!("a rubric is broken: {fault}"),
-        None => refusal.to_string(),
-    })?;
+    let task = read().map_err(|wrong| wrong.message)?;
+    let answer = rubric::ask(world, &task, team);
+    if let Some(broken) = answer.asked.iter().find(|one| one.verdict.is_fault()) {
+        return Err(format!("a rubric is broken: {}", broken.said));
+    }
+    let routed = answer.routed.map_err(|refusal| refusal.to_string())?;
     let (role, worker) = match &routed.to {
         Address::Role(role) => (Some(role), None),
         Address::Worker(worker) => (None, Some(worker)),

@@ -2,6 +2,7 @@
 //! one about its charter.
 
 mod new;
+mod route;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -13,11 +14,9 @@ use serde_json::json;
 use super::exit::{Exit, Failure};
 use super::look::charter as look;
 use super::terminal::Terminal;
-use super::text;
 use crate::charter::{self, CharterErrors, Sources};
 use crate::config::{self, CharterSource, Surroundings};
 use crate::fleet::difference::Difference;
-use crate::fleet::team::Task;
 use crate::fleet::time::Span;
 
 pub const EXAMPLES: &str = "\
@@ -28,6 +27,7 @@ Examples:
   fleetd charter watch charters/mine
   fleetd charter plan coder
   fleetd charter route --kind bulk 'Sort these names'
+  fleetd charter route --file src/parser.rs 'Fix the comments'
   fleetd charter route --dir charters/default --kind bulk
   fleetd charter diff
   fleetd charter diff charters/default
@@ -48,7 +48,7 @@ pub enum CharterCommand {
     /// Show the launch plan of a profile: what would be started, and how it is read; needs no daemon
     Plan(PlanArgs),
     /// Ask where a task would go, and why; nothing is sent
-    Route(RouteArgs),
+    Route(route::RouteArgs),
     /// Say in words what a save would change: what lies in the daemon's directory, or in DIR, against what is in force
     Diff(DiffArgs),
     /// Read the charter anew now, instead of when its files change
@@ -75,20 +75,6 @@ pub struct PlanArgs {
     dir: DirArg,
 }
 
-/// What `charter route` is told.
-#[derive(Args, Debug)]
-pub struct RouteArgs {
-    /// What the worker would be asked to do; `-` reads it from standard input
-    #[arg(value_name = "PROMPT")]
-    prompt: Vec<String>,
-    /// A free word for the rubrics
-    #[arg(long, value_name = "WORD")]
-    kind: Option<String>,
-    /// Ask the charter in this directory, as if all its roles were free, instead of the daemon
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
-}
-
 /// What `charter diff` is told.
 #[derive(Args, Debug)]
 pub struct DiffArgs {
@@ -105,7 +91,7 @@ pub fn run(terminal: &Terminal, command: CharterCommand) -> Result<Exit, Failure
         CharterCommand::Watch(arg) => watch::run(terminal, &arg.dir()?),
         CharterCommand::New(args) => new::run(terminal, args),
         CharterCommand::Plan(args) => plan(terminal, args),
-        CharterCommand::Route(args) => route(terminal, args),
+        CharterCommand::Route(args) => route::run(terminal, args),
         CharterCommand::Diff(args) => diff(terminal, &args.dirs),
         CharterCommand::Reload => {
             let reply = terminal.client()?.post("/v1/charter/reload", &json!({}), Span::seconds(30))?;
@@ -165,29 +151,6 @@ fn plan(terminal: &Terminal, args: PlanArgs) -> Result<Exit, Failure> {
     match terminal.json {
         true => terminal.print_json(&plan)?,
         false => terminal.print(&format!("{:#}", serde_json::to_value(&plan).unwrap_or_default()))?,
-    }
-    Ok(Exit::Ok)
-}
-
-fn route(terminal: &Terminal, args: RouteArgs) -> Result<Exit, Failure> {
-    let prompt = text::of_words(&args.prompt, "prompt")?;
-    let Some(dir) = args.dir else {
-        let mut task = json!({ "prompt": prompt });
-        if let Some(kind) = args.kind {
-            task["kind"] = kind.into();
-        }
-        let reply = terminal.client()?.post("/v1/route", &task, Span(0))?;
-        terminal.show(&reply, || Ok(look::routed(&reply.read()?, &terminal.out)))?;
-        return Ok(Exit::Ok);
-    };
-    let task = Task { prompt, kind: args.kind, from: "operator".into(), urgent: false, now: terminal.now() };
-    let routed = charter::route(&dir, &task).map_err(|errors| broken(&dir, &errors))?.map_err(|refusal| {
-        let json = serde_json::to_string(&refusal).unwrap_or_default();
-        Failure::Refused { refusal, json }
-    })?;
-    match terminal.json {
-        true => terminal.print_json(&routed)?,
-        false => terminal.print(&look::routed(&routed, &terminal.out))?,
     }
     Ok(Exit::Ok)
 }

@@ -25,6 +25,7 @@ Examples:
   fleetd send w-local 'Count the words of README.md'
   git diff | fleetd send reviewer -
   fleetd send auto --kind bulk --no-wait 'Sort these names: …'
+  fleetd send auto --file src/parser.rs 'Fix the comments of the parser'
   fleetd send w-local-2 --priority now --deadline 2m 'Stop and tell me where you are'";
 
 /// What `send` is told.
@@ -43,6 +44,9 @@ pub struct SendArgs {
     /// A free word for the rubrics
     #[arg(long, value_name = "WORD")]
     kind: Option<String>,
+    /// A file that it is about, for the rubrics, which know who had it last; it is not read (may be repeated)
+    #[arg(long = "file", value_name = "PATH")]
+    files: Vec<String>,
     /// From acceptance to settlement, such as 8m
     #[arg(long, value_name = "TIME", value_parser = Span::parse)]
     deadline: Option<Span>,
@@ -87,6 +91,7 @@ pub fn run(terminal: &Terminal, args: SendArgs) -> Result<Exit, Failure> {
         to: Some(args.to),
         prompt,
         kind: args.kind,
+        files: args.files,
         priority: match args.priority {
             Rank::Normal => Priority::Normal,
             Rank::Now => Priority::Now,

@@ -66,6 +66,7 @@ impl From<Config> for Settings {
             Auth::LoopbackTrust => Limits::default().seat_ttl,
             Auth::Token(of) => of.seat_ttl,
         };
+        let caps = config.endpoints.iter().map(|(name, endpoint)| (name.0.to_string(), endpoint.max_busy)).collect();
         Settings {
             listen: config.listen,
             auth: config.auth,
@@ -91,6 +92,7 @@ impl From<Config> for Settings {
                 seat_ttl,
                 start_stagger: config.limits.start_stagger,
                 memory_floor: config.limits.memory_floor,
+                endpoints: caps,
                 ..Limits::default()
             },
             retention: config.limits.retention,

@@ -1,6 +1,7 @@
 //! The metrics: what the door counts itself, and what is read from the fleet's snapshot at each scrape.
 //!
-//! No names of tasks, files or callers; labels are states, roles, paths of the door and statuses.
+//! No names of tasks, files or callers; labels are states, roles, endpoints, rubrics, paths of the door and
+//! statuses.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +16,8 @@ use prometheus_client::registry::Registry;
 
 use super::audit::Audit;
 use crate::engine::handle::Handle;
+use crate::engine::ports::RubricStatus;
+use crate::fleet::load::EndpointLoad;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 
 /// The registry and what the door counts.
@@ -132,7 +135,23 @@ impl Collector for Snapshot {
         out.count("audit_lines_lost", "Lines of the audit that could not be written since the start", self.1.lost())?;
         out.count("charter_rejected", "Charter loads that were refused since the start", charter.rejected)?;
         out.count("handler_errors", "Handlers of events that failed since the start", charter.handler_errors)?;
-        out.count("rubric_errors", "Rubrics skipped because of an error since the start", charter.rubric_errors)
+        out.count("rubric_errors", "Rubrics skipped because of an error since the start", charter.rubric_errors)?;
+
+        let rubrics = |get: fn(&RubricStatus) -> u64| {
+            charter.rubrics.iter().map(move |one| (vec![("rubric", one.rubric.as_str())], get(one) as i64))
+        };
+        let help = "How often each rubric was skipped for an error or its time, since its charter came into force";
+        out.gauge("rubric_skipped", help, rubrics(|one| one.failed))?;
+        let help = "How often each rubric decided, since its charter came into force";
+        out.gauge("rubric_decided", help, rubrics(|one| one.decided))?;
+
+        let endpoints = |get: fn(&EndpointLoad) -> Option<u32>| {
+            let rows = roster.endpoints.iter().filter_map(move |(name, load)| Some((name, get(load)?)));
+            rows.map(|(name, n)| (vec![("endpoint", name.as_str())], i64::from(n)))
+        };
+        out.gauge("endpoint_busy", "Busy workers on an endpoint, of all roles", endpoints(|load| Some(load.busy)))?;
+        let help = "Workers that may be busy on an endpoint at once, of all roles";
+        out.gauge("endpoint_max_busy", help, endpoints(|load| load.max_busy))
     }
 }
 

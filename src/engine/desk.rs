@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 use super::handle::Handle;
 use super::ports::{CharterStatus, Files, JournalError};
 use super::requests::{
-    Acked, Mail, MailItem, Origin, Recipes, ReplyRequest, RunRequest, RunResult, RunWaited, SendRequest, SpawnRequest,
-    Trace, Waited,
+    Acked, Mail, MailItem, Origin, Recipes, ReplyRequest, RouteRequest, RunRequest, RunResult, RunWaited, SendRequest,
+    SpawnRequest, Trace, Waited,
 };
 use crate::fleet::caller::Caller;
 use crate::fleet::difference::Difference;
@@ -30,7 +30,7 @@ use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{self, Verb};
 use crate::fleet::run::Run;
 use crate::fleet::shape::{Shape, Shapes};
-use crate::fleet::team::{Address, Routed};
+use crate::fleet::team::{Address, Decision, Routed, Task};
 use crate::fleet::time::{Span, Time};
 use crate::fleet::turn::{Outcome, Priority};
 use crate::fleet::view::{Roster, TurnView, WorkerView};
@@ -60,11 +60,20 @@ impl Handle {
         };
         let body = SendRequest { wait: None, deadline: None, key: None, ..request.clone() };
         let key = keyed(&request.key, origin, "send", &body)?;
-        let urgent = request.priority == Priority::Now;
         // A repeated call gets its turn, whether the name it once went to still exists or not.
-        let (to, because) = match self.is_repeated(caller, key.as_ref()) {
+        let (to, routed) = match self.is_repeated(caller, key.as_ref()) {
             true => (Address::Role(to.into()), None),
-            false => self.address(&to, &request.prompt, request.kind.as_deref(), caller, urgent).await?,
+            false => {
+                let task = |now| Task {
+                    prompt: request.prompt.clone(),
+                    kind: request.kind.clone(),
+                    files: request.files.clone(),
+                    from: caller.kind().to_string(),
+                    urgent: request.priority == Priority::Now,
+                    now,
+                };
+                self.address(&to, task).await?
+            }
         };
         let shape = match (&request.schema, request.corrections) {
             (None, None) => None,
@@ -80,9 +89,11 @@ impl Handle {
         let send = SendCall {
             to,
             shape,
-            because,
+            because: routed.as_ref().map(|routed| routed.because.clone()),
+            routed: routed.map(|routed| Box::new(Decision::from(routed))),
             prompt: request.prompt.into(),
             kind: request.kind,
+            files: request.files,
             priority: request.priority,
             deadline: request.deadline,
             key,
@@ -283,9 +294,11 @@ impl Handle {
     }
 
     /// Returns where a task would go and why, without any effect.
-    pub async fn route(&self, caller: &Caller, prompt: &str, kind: Option<&str>) -> Result<Routed, Refusal> {
+    pub async fn route(&self, caller: &Caller, request: RouteRequest) -> Result<Routed, Refusal> {
         rules::check(caller, Verb::Route)?;
-        self.ask_rubrics(prompt, kind, &caller.kind().to_string(), false).await
+        let RouteRequest { prompt, kind, files, priority } = request;
+        let (from, urgent) = (caller.kind().to_string(), priority == Priority::Now);
+        self.ask_rubrics(Task { prompt, kind, files, from, urgent, now: self.now() }).await
     }
 
     /// Returns the state of the charter.

@@ -13,19 +13,23 @@ use tokio::time::{Instant, timeout_at};
 
 use super::actor::{Actor, Message, Parts};
 use super::desk::LONGEST_WAIT;
-use super::ports::{Clock, Journal, Launchers, Policy, Report, Source};
+use super::ports::{Clock, Journal, Launchers, Policy, Report, RubricStatus, Source};
 use crate::fleet::Fleet;
 use crate::fleet::acts::Action;
 use crate::fleet::caller::Caller;
 use crate::fleet::ids::{Ticket, WorkerName};
 use crate::fleet::input::{Answer, Call, Input, Sighting};
 use crate::fleet::refusal::{Refusal, RefusalKind};
+use crate::fleet::routing::check_files;
 use crate::fleet::run::RunInput;
 use crate::fleet::team::{Address, Routed, Task, Team};
-use crate::fleet::time::Time;
+use crate::fleet::time::{Span, Time};
 
 /// Inputs that may wait for the engine; when it is full, callers wait in turn and launchers too.
 const INBOX: usize = 4_096;
+
+/// How long a rubric that failed counts as one that fails.
+const LATELY: Span = Span::minutes(10);
 
 /// How much longer than its own bound a call waits for an engine that cannot answer.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -119,8 +123,18 @@ impl Handle {
     /// Returns every reason for which fleetd does not work as it should, worst first; empty = all is well.
     pub fn degraded(&self) -> Vec<String> {
         let store = self.0.trouble.borrow().clone();
-        let charter = self.0.policy.status().error.map(|error| format!("charter: {error}"));
-        store.into_iter().chain(charter).chain(self.0.launchers.trouble()).collect()
+        let status = self.0.policy.status();
+        let charter = status.error.map(|error| format!("charter: {error}"));
+        let lately = |rubric: &RubricStatus| rubric.failed_at.is_some_and(|at| self.now().since(at) <= LATELY);
+        let rubrics = status.rubrics.iter().filter(|rubric| lately(rubric)).map(|rubric| {
+            // Not its error, which may quote a task: this is told to everybody.
+            let place = rubric.place.as_deref().unwrap_or_default();
+            format!(
+                "rubric '{}' was skipped {} of {} times, the last time at {place}; fleetd charter status says why",
+                rubric.rubric, rubric.failed, rubric.asked
+            )
+        });
+        store.into_iter().chain(charter).chain(self.0.launchers.trouble()).chain(rubrics).collect()
     }
 
     /// Takes what a worker's own program reports by a hook; the answer is what the program is told, if anything.
@@ -207,15 +221,11 @@ impl Handle {
     pub async fn address(
         &self,
         to: &str,
-        prompt: &str,
-        kind: Option<&str>,
-        caller: &Caller,
-        urgent: bool,
-    ) -> Result<(Address, Option<String>), Refusal> {
+        task: impl FnOnce(Time) -> Task,
+    ) -> Result<(Address, Option<Routed>), Refusal> {
         if to == "auto" {
-            let from = caller.kind().to_string();
-            let routed = self.ask_rubrics(prompt, kind, &from, urgent).await?;
-            return Ok((routed.to, Some(routed.because)));
+            let routed = self.ask_rubrics(task(self.now())).await?;
+            return Ok((routed.to.clone(), Some(routed)));
         }
         let fleet = self.fleet();
         let roles: Vec<_> = fleet.team().map(|team| team.roles.keys().cloned().collect()).unwrap_or_default();
@@ -234,16 +244,9 @@ impl Handle {
     }
 
     /// Asks the rubrics where a task would go.
-    pub async fn ask_rubrics(
-        &self,
-        prompt: &str,
-        kind: Option<&str>,
-        from: &str,
-        urgent: bool,
-    ) -> Result<Routed, Refusal> {
-        let now = self.now();
-        let load = self.fleet().load(now);
-        let task = Task { prompt: prompt.into(), kind: kind.map(String::from), from: from.into(), urgent, now };
+    pub async fn ask_rubrics(&self, task: Task) -> Result<Routed, Refusal> {
+        check_files(&task.files)?;
+        let load = self.fleet().load(task.now);
         self.0.policy.route(task, load).await
     }
 

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::requests::Replayed;
@@ -197,6 +197,30 @@ pub struct CharterStatus {
     /// What the handler said that failed last, as `file:line: message`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handler_error: Option<String>,
+    /// The rubrics in force, in the order in which they are asked, with what came of asking them.
+    pub rubrics: Vec<RubricStatus>,
+}
+
+/// One rubric of the charter in force, and what came of it since that came into force.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RubricStatus {
+    /// The rubric, by its reason text.
+    pub rubric: String,
+    /// How often it was asked.
+    pub asked: u64,
+    /// How often it decided.
+    pub decided: u64,
+    /// How often it was skipped, for an error or for running too long.
+    pub failed: u64,
+    /// The last reason for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The file and line of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// When that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_at: Option<Time>,
 }
 
 /// What time it is.

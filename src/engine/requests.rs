@@ -40,6 +40,11 @@ pub struct SendRequest {
     /// A free word for the kind of work; the charter's rubrics may look at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// The files that it is about, as paths in the repository; the charter's rubrics may send it to the worker that knows
+    /// them. They are not opened: what the worker is to do with them stands in the prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 512)))]
+    pub files: Vec<String>,
     /// `now` goes before everything that waits at the same address; `normal` waits its turn.
     #[serde(default)]
     pub priority: Priority,
@@ -62,6 +67,24 @@ pub struct SendRequest {
     /// Idempotency key: the same key and body is the same turn; another body is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
+}
+
+/// A message as the rubrics see it; nothing is sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RouteRequest {
+    /// What the worker would be asked to do.
+    pub prompt: String,
+    /// A free word for the kind of work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The files that it is about, as paths in the repository.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 512)))]
+    pub files: Vec<String>,
+    /// `now` if it would go before others.
+    #[serde(default)]
+    pub priority: Priority,
 }
 
 /// Reads a whole number as JSON Schema has it: 5.0 is one.
@@ -131,6 +154,9 @@ pub struct Pending {
     /// What it waits for, in a few words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<String>,
+    /// How many of the same sender's turns go first, while it is queued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<usize>,
     /// Its open questions; answer them with `reply`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionView>,

@@ -12,6 +12,7 @@ use super::input::{Answer, Call, Keyed, RunCall, SendCall};
 use super::keys::key_conflict;
 use super::record::{Event, Made, Record};
 use super::refusal::{Refusal, RefusalKind};
+use super::routing::check_files;
 use super::rules::{self, Verb};
 use super::run::{Run, RunEnd, RunOutcome};
 use super::shape::Shape;
@@ -118,10 +119,12 @@ impl Fleet {
         }
         self.check_accepting()?;
         self.check_text("prompt", &send.prompt)?;
-        let role = self.role_of(&send.to)?;
+        check_files(&send.files)?;
+        let to = self.still_there(send.to, send.routed.as_deref());
+        let role = self.role_of(&to)?;
         let max_waiting = self.team.as_ref().and_then(|team| team.roles.get(&role)).map_or(0, |role| role.max_waiting);
         let waiting = self.queues.get(&role).map_or(0, |queue| queue.len_without_runs());
-        if waiting >= max_waiting as usize && !self.could_start(&send.to) {
+        if waiting >= max_waiting as usize && !self.could_start(&to, cx.now) {
             return Err(Refusal::new(
                 RefusalKind::QueueFull,
                 format!("{waiting} messages wait for '{role}' already, which is its max_waiting"),
@@ -137,12 +140,14 @@ impl Fleet {
             Turn {
                 because: send.because,
                 kind: send.kind,
+                files: send.files,
+                routed: send.routed,
                 priority: send.priority,
                 prompt_bytes,
                 shape: send.shape,
                 key: send.key.as_ref().map(|keyed| keyed.key.clone()),
                 deadline: send.deadline.map(|span| cx.now + span),
-                ..Turn::accepted(id, sender, send.to, cx.now, self.generation())
+                ..Turn::accepted(id, sender, to, cx.now, self.generation())
             },
         );
         self.use_key(cx, sender, send.key, Made::Turn(id));

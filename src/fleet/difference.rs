@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::hours::Hours;
 use super::team::{Generation, Team};
 use super::time::Span;
 
@@ -155,8 +156,15 @@ fn field(name: &str, old: Option<&Value>, new: Option<&Value>) -> String {
         "env" => format!("env differs in {}", keys(old, new)),
         "input" => format!("input differs in {}", keys(properties(old), properties(new))),
         "plan" => format!("its launcher plans otherwise: {} differ", keys(old, new)),
+        "hours" => format!("between {} → {}", hours(old), hours(new)),
         _ => format!("{name} {} → {}", shown(old), shown(new)),
     }
+}
+
+/// Returns the hours of a role as an author would write them.
+fn hours(value: Option<&Value>) -> String {
+    let hours = value.and_then(|value| Hours::deserialize(value).ok());
+    hours.map_or_else(|| "nothing".to_owned(), |hours| hours.to_string())
 }
 
 fn properties(schema: Option<&Value>) -> Option<&Value> {
@@ -283,6 +291,20 @@ mod tests {
         }
         assert!(words.contains("env differs in KEY, NEW") && !words.contains("secret"), "{words}");
         assert!(words.ends_with("; it counts for workers that start from then on"), "{words}");
+    }
+
+    #[test]
+    fn hours_are_told_as_they_are_written() {
+        let night =
+            json!({"between": [{"from": 1320, "to": 360}], "clock": {"zone": "UTC", "offset": 0, "changes": []}});
+        let changed = words(|team| {
+            team["roles"]["w"]["hours"] = night;
+            team["roles"]["w"]["max_workers"] = 9.into();
+        });
+        let [words] = &changed[..] else { panic!("{changed:?}") };
+        for part in ["between nothing → 22:00-06:00 UTC", "max_workers nothing → 9"] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::caps::Full;
 use super::events::FleetEvent;
 use super::ids::{ProfileName, RoleName, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Effect, WorkEffect};
@@ -39,34 +40,47 @@ impl Fleet {
     fn hand_out(&mut self, cx: &mut Cx, team: &Arc<Team>) {
         let waiting: Vec<RoleName> =
             self.queues.iter().filter(|(_, queue)| !queue.is_empty()).map(|(role, _)| role.clone()).collect();
-        for role in waiting {
-            while let Some((turn, worker)) = self.next_pair(cx, team, &role) {
-                self.hand(cx, team, turn, &worker);
+        let mut order = self.in_order(&waiting);
+        while let Some(role) = order.first().cloned() {
+            match self.next_pair(cx, team, &role) {
+                Some((turn, worker)) => {
+                    self.hand(cx, team, turn, &worker);
+                    // Roles may share an endpoint: each has its turn, as each sender has within a role.
+                    order = self.in_order(&order);
+                }
+                None => drop(order.remove(0)),
             }
-            self.grow(cx, team, &role);
         }
+        for role in waiting {
+            self.grow(cx, team, &role);
+            self.time_opening(cx, team, &role);
+        }
+    }
+
+    /// Returns roles in the order in which they are served: who has something urgent, then who was served longest ago.
+    fn in_order(&self, roles: &[RoleName]) -> Vec<RoleName> {
+        let mut order = roles.to_vec();
+        let urgent = |role: &RoleName| self.queues.get(role).is_some_and(|queue| queue.has_urgent());
+        order.sort_by_key(|role| (!urgent(role), self.served.get(role).copied()));
+        order
     }
 
     /// Returns the next turn of a role together with the worker that takes it, starting one if the role may grow.
     fn next_pair(&mut self, cx: &mut Cx, team: &Arc<Team>, role: &RoleName) -> Option<(TurnId, WorkerName)> {
-        let spec = team.roles.get(role)?;
-        if self.parked.contains_key(role) {
+        if team.roles.get(role).is_none_or(|spec| self.is_held(spec, cx.now)) {
             return None;
         }
-        let busy = self.of_role(role).filter(|worker| worker.is_occupied()).count();
-        if busy >= spec.max_busy as usize {
-            return None;
-        }
-        let free = self.of_role(role).find(|worker| worker.is_free()).map(|worker| worker.name.clone());
-        let grows = free.is_none() && self.grows_at_once(team, role);
+        let full = self.full_endpoints();
+        let free = self.of_role(role).find(|worker| full.lets(team, worker)).map(|worker| worker.name.clone());
+        let grows = free.is_none() && self.grows_at_once(team, role, &full);
         let queue = self.queues.get(role)?;
         let turn = queue.next(|to| match to {
             Address::Role(_) => free.is_some() || grows,
-            Address::Worker(name) => self.workers.get(name).is_some_and(|worker| worker.is_free()),
+            Address::Worker(name) => self.workers.get(name).is_some_and(|worker| full.lets(team, worker)),
         })?;
         match (&self.turns.get(&turn)?.to, free) {
             (Address::Worker(name), _) => Some((turn, name.clone())),
-            (Address::Role(_), Some(free)) => Some((turn, self.untried(cx, team, turn, role).unwrap_or(free))),
+            (Address::Role(_), Some(free)) => Some((turn, self.untried(cx, team, turn, role, &full).unwrap_or(free))),
             (Address::Role(_), None) => Some((turn, self.start_free(cx, team, role)?)),
         }
     }
@@ -79,13 +93,20 @@ impl Fleet {
 
     /// Returns a worker that did not have the turns that this one tries again, if one is free or can be at once. It does
     /// not wait for one: another try by the same worker is worth more than none.
-    fn untried(&mut self, cx: &mut Cx, team: &Arc<Team>, turn: TurnId, role: &RoleName) -> Option<WorkerName> {
+    fn untried(
+        &mut self,
+        cx: &mut Cx,
+        team: &Arc<Team>,
+        turn: TurnId,
+        role: &RoleName,
+        full: &Full,
+    ) -> Option<WorkerName> {
         let tried = &self.turns.get(&turn).filter(|turn| !turn.tried.is_empty())?.tried;
-        let other = |worker: &&Arc<Worker>| worker.is_free() && !tried.contains(&worker.name);
+        let other = |worker: &&Arc<Worker>| full.lets(team, worker) && !tried.contains(&worker.name);
         if let Some(other) = self.of_role(role).find(other) {
             return Some(other.name.clone());
         }
-        match self.grows_at_once(team, role) {
+        match self.grows_at_once(team, role, full) {
             true => self.start_free(cx, team, role),
             false => None,
         }
@@ -97,6 +118,8 @@ impl Fleet {
         if let Some(queue) = self.queues.get_mut(&worker.role) {
             queue.serve(turn.id, turn.sender, &turn.to);
         }
+        let last = self.served.values().max().copied().unwrap_or(0);
+        self.served.insert(worker.role.clone(), last + 1);
         // A worker without a session is a new process each time, so a saved charter counts from the next turn on.
         let newest = team.profiles.get(&worker.profile.name).filter(|profile| !profile.has_session());
         if let Some(newest) = newest.filter(|_| !worker.profile.has_session()) {
@@ -106,6 +129,9 @@ impl Fleet {
         worker.state = WorkerState::Busy;
         worker.since = cx.now;
         worker.turn = Some(turn.id);
+        if worker.profile.has_session() {
+            worker.life.learn(&turn.files);
+        }
         turn.worker = Some(worker.name.clone());
         turn.enter(TurnState::Handed, cx.now, Some(format!("to {}", worker.name)));
         let turn = self.put_turn(cx, turn);
@@ -127,6 +153,14 @@ impl Fleet {
         profile: &ProfileName,
         elastic: bool,
     ) -> Result<Arc<Worker>, Refusal> {
+        if let Some(most) = team.roles.get(role).and_then(|spec| spec.max_workers)
+            && self.living(role) >= most as usize
+        {
+            let message =
+                format!("{} workers of '{role}' live already, and its max_workers is {most}", self.living(role));
+            return Err(Refusal::new(RefusalKind::QueueFull, message)
+                .hint("stop one (fleetd stop NAME), or raise max_workers in the charter"));
+        }
         let most = self.limits.max_workers;
         if self.workers.len() >= most
             && let Some(spare) = self.spare(role)
@@ -228,7 +262,7 @@ impl Fleet {
             return true;
         }
         let default = role.profiles.first() == Some(&worker.profile.name);
-        worker.elastic && (!default || self.living(&worker.role) > role.max_busy as usize)
+        worker.elastic && (!default || self.staying(&worker.role) > Fleet::most_living(role))
     }
 
     /// Lets a free worker go.
@@ -255,22 +289,9 @@ impl Fleet {
 
     pub(super) fn worker_gone(&mut self, cx: &mut Cx, name: &WorkerName, why: &str) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
-        // Turns addressed to this worker alone have nowhere to go any more, and it takes none of them now.
+        // It takes none of what waits for it now.
         self.set_worker(Arc::new(Worker { state: WorkerState::Gone, ..(*worker).clone() }));
-        let queue = self.queues.get(&worker.role);
-        let orphans: Vec<TurnId> = queue
-            .into_iter()
-            .flat_map(|queue| queue.iter())
-            .filter(|(_, _, to)| **to == Address::Worker(name.clone()))
-            .map(|(id, _, _)| id)
-            .collect();
-        for id in orphans {
-            if self.goes_elsewhere(cx, id) {
-                continue;
-            }
-            let why = format!("worker {name} is gone: {why}");
-            self.end_turn(cx, id, super::envelope::Finish::without_reply(super::turn::Outcome::Failed, why));
-        }
+        self.send_on(cx, name, why);
         self.workers.remove(name);
         let rested = self.resting.iter().filter(|(_, since)| cx.now.since(**since) >= NAME_REST);
         for rested in rested.map(|(name, _)| name.clone()).collect::<Vec<_>>() {

@@ -14,6 +14,7 @@ use super::ids::{Key, MessageId, ProfileName, QuestionId, RecipeName, RoleName, 
 use super::record::Record;
 use super::refusal::Refusal;
 use super::resume::Resumed;
+use super::routing::Decision;
 use super::run::{RunEffect, RunInput};
 use super::seat::Sitter;
 use super::shape::Shape;
@@ -181,8 +182,12 @@ pub struct SendCall {
     pub because: Option<String>,
     /// The prompt.
     pub prompt: Arc<str>,
+    /// What the rubrics said, if they were asked.
+    pub routed: Option<Box<Decision>>,
     /// A free word for the kind of work.
     pub kind: Option<String>,
+    /// The files that it is about.
+    pub files: Vec<String>,
     /// Whether it goes first.
     pub priority: Priority,
     /// From acceptance to settlement.

@@ -25,7 +25,13 @@ pub struct Life {
     /// The session whose worktree it goes on in: that of the one whose place it took. None = its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<u64>,
+    /// Files of its last turns, as their senders named them; the latest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub knows: Vec<String>,
 }
+
+/// How many files are kept of a session's last turns.
+const MOST_KNOWN: usize = 32;
 
 /// How far a worker has come on its way to a fresh session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +81,13 @@ impl ContextCap {
 }
 
 impl Life {
+    /// Notes the files of a turn that the session is given.
+    pub fn learn(&mut self, files: &[String]) {
+        self.knows.retain(|known| !files.contains(known));
+        self.knows.splice(0..0, files.iter().cloned());
+        self.knows.truncate(MOST_KNOWN);
+    }
+
     /// Returns whether the session is on its way out: it takes no more turns of others.
     pub fn is_ending(&self) -> bool {
         matches!(self.renewal, Some(Renewal::Due | Renewal::Asked(_) | Renewal::Ending(_)))

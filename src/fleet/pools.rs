@@ -5,28 +5,32 @@
 
 use std::sync::Arc;
 
+use super::caps::Full;
 use super::ids::{RoleName, WorkerName};
 use super::state::{Cx, Fleet};
 use super::team::{Address, Profile, Team};
+use super::time::Time;
 use super::worker::{Worker, WorkerState};
 
 impl Fleet {
     /// Returns whether a message to this address would be handed out at once.
-    pub(super) fn could_start(&self, to: &Address) -> bool {
+    pub(super) fn could_start(&self, to: &Address, now: Time) -> bool {
         let (Some(team), Ok(role)) = (&self.team, self.role_of(to)) else { return false };
         let Some(spec) = team.roles.get(&role) else { return false };
-        let busy = self.of_role(&role).filter(|worker| worker.is_occupied()).count();
+        let full = self.full_endpoints();
         let someone = match to {
-            Address::Worker(name) => self.workers.get(name).is_some_and(|worker| worker.is_free()),
-            Address::Role(_) => self.of_role(&role).any(|worker| worker.is_free()) || self.grows_at_once(team, &role),
+            Address::Worker(name) => self.workers.get(name).is_some_and(|worker| full.lets(team, worker)),
+            Address::Role(_) => {
+                self.of_role(&role).any(|worker| full.lets(team, worker)) || self.grows_at_once(team, &role, &full)
+            }
         };
-        let goes = !self.draining && self.paused.is_none() && !self.parked.contains_key(&role);
-        goes && busy < spec.max_busy as usize && someone
+        !self.draining && self.paused.is_none() && !self.is_held(spec, now) && someone
     }
 
     /// Returns whether a role may start one more worker that can take a turn at once.
-    pub(super) fn grows_at_once(&self, team: &Team, role: &RoleName) -> bool {
-        default_profile(team, role).is_some_and(|profile| !profile.has_session()) && self.has_room(team, role)
+    pub(super) fn grows_at_once(&self, team: &Team, role: &RoleName, full: &Full) -> bool {
+        let default = default_profile(team, role).filter(|profile| !profile.has_session());
+        default.is_some_and(|profile| full.has_place(profile)) && self.has_room(team, role)
     }
 
     /// Starts as many sessions as turns wait for that nobody is there or on the way.
@@ -35,7 +39,7 @@ impl Fleet {
         if self.parked.contains_key(role) || self.backs_off(role, cx.now) {
             return;
         }
-        let wanted = self.wanted(team, role);
+        let wanted = self.wanted(team, role, cx.now);
         let mut there = self.of_role(role).filter(|worker| worker.is_free() || is_coming(worker)).count();
         while there < wanted && self.has_room(team, role) {
             if self.start_worker(cx, team, role, &profile.name, true).is_err() {
@@ -46,20 +50,21 @@ impl Fleet {
     }
 
     /// Returns how many turns wait for any worker of a role and could be worked at now.
-    fn wanted(&self, team: &Team, role: &RoleName) -> usize {
-        let Some(spec) = team.roles.get(role) else { return 0 };
-        let busy = self.of_role(role).filter(|worker| worker.is_occupied()).count();
+    fn wanted(&self, team: &Team, role: &RoleName, now: Time) -> usize {
+        let Some(spec) = team.roles.get(role).filter(|spec| spec.is_open(now)) else { return 0 };
         let waiting = self.queues.get(role).map_or(0, |queue| queue.len_to(&Address::Role(role.clone())));
-        waiting.min((spec.max_busy as usize).saturating_sub(busy))
+        let endpoint = default_profile(team, role).and_then(|profile| profile.endpoint.as_deref());
+        let places = (spec.max_busy as usize).saturating_sub(self.busy_of(role));
+        waiting.min(places).min(self.free_of_endpoint(endpoint).unwrap_or(usize::MAX))
     }
 
     /// Returns whether a session that its role wanted and that is not started yet is still wanted.
-    pub(super) fn is_still_wanted(&self, worker: &Worker) -> bool {
+    pub(super) fn is_still_wanted(&self, worker: &Worker, now: Time) -> bool {
         let Some(team) = &self.team else { return true };
         let ahead = |other: &&Arc<Worker>| {
             other.name != worker.name && (other.is_free() || (is_coming(other) && other.session < worker.session))
         };
-        self.of_role(&worker.role).filter(ahead).count() < self.wanted(team, &worker.role)
+        self.of_role(&worker.role).filter(ahead).count() < self.wanted(team, &worker.role, now)
     }
 
     /// Returns how many workers of a role live. One that failed does not: it only tells why.
@@ -67,10 +72,17 @@ impl Fleet {
         self.of_role(role).filter(|worker| !matches!(worker.state, WorkerState::Failed(_))).count()
     }
 
+    /// Returns how many workers of a role live and are not on their way out.
+    pub(super) fn staying(&self, role: &RoleName) -> usize {
+        let goes = |worker: &Worker| worker.state == WorkerState::Draining && !worker.life.is_ending();
+        let living = self.of_role(role).filter(|worker| !matches!(worker.state, WorkerState::Failed(_)));
+        living.filter(|worker| !goes(worker)).count()
+    }
+
     /// Returns whether one more worker of a role would be within its cap and the limit of all workers.
     pub(super) fn has_room(&self, team: &Team, role: &RoleName) -> bool {
         let Some(spec) = team.roles.get(role) else { return false };
-        self.living(role) < spec.max_busy as usize
+        self.living(role) < Fleet::most_living(spec)
             && (self.workers.len() < self.limits.max_workers || self.spare(role).is_some())
     }
 

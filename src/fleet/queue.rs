@@ -91,6 +91,11 @@ impl Queue {
         self.urgent.is_empty() && self.lanes.is_empty()
     }
 
+    /// Returns whether something urgent waits.
+    pub fn has_urgent(&self) -> bool {
+        !self.urgent.is_empty()
+    }
+
     /// Returns how many turns wait for one address.
     pub fn len_to(&self, address: &Address) -> usize {
         let urgent = self.urgent.values().filter(|(_, to)| to == address).count();

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::caller::Sender;
+use super::caps::next_profile;
 use super::envelope::{Finish, Usage};
 use super::ids::{TurnId, WorkerName};
 use super::input::{Effect, WorkEffect};
@@ -14,7 +15,7 @@ use super::life::{Life, Renewal};
 use super::record::Record;
 use super::state::{Cx, Fleet};
 use super::team::{Address, Team};
-use super::time::Span;
+use super::time::{Span, Time};
 use super::turn::{Outcome, Priority, Turn, TurnState};
 use super::worker::{Worker, WorkerState};
 
@@ -47,11 +48,11 @@ impl Fleet {
                 continue;
             }
             match worker.life.renewal {
-                Some(Renewal::Due) if self.may_be_busy(team, &worker) => {
+                Some(Renewal::Due) if self.may_be_busy(team, &worker, cx.now) => {
                     let id = self.ask_for_note(cx, &worker);
                     self.hand(cx, team, id, &name);
                 }
-                Some(Renewal::Asked(id)) if self.may_be_busy(team, &worker) => {
+                Some(Renewal::Asked(id)) if self.may_be_busy(team, &worker, cx.now) => {
                     let waits = self.turns.get(&id).is_some_and(|turn| turn.state == TurnState::Queued);
                     if waits {
                         self.hand(cx, team, id, &name);
@@ -63,10 +64,9 @@ impl Fleet {
         }
     }
 
-    fn may_be_busy(&self, team: &Team, worker: &Worker) -> bool {
-        let busy = self.of_role(&worker.role).filter(|other| other.is_occupied()).count();
-        let cap = team.roles.get(&worker.role).map_or(0, |role| role.max_busy as usize);
-        busy < cap && !self.parked.contains_key(&worker.role)
+    fn may_be_busy(&self, team: &Team, worker: &Worker, now: Time) -> bool {
+        let held = team.roles.get(&worker.role).is_none_or(|role| self.is_held(role, now));
+        !held && self.full_endpoints().has_place(next_profile(team, worker))
     }
 
     fn ask_for_note(&mut self, cx: &mut Cx, worker: &Worker) -> TurnId {

@@ -13,6 +13,7 @@ use super::caller::Sender;
 use super::commands::Command;
 use super::envelope::Usage;
 use super::ids::{Key, MessageId, QuestionId, RecipeName, RunId, StepPath, TurnId};
+use super::routing::Decision;
 use super::shape::Shape;
 use super::team::{Address, Generation};
 use super::time::{Span, Time};
@@ -196,8 +197,12 @@ pub struct StepSend {
     pub because: Option<String>,
     /// The prompt.
     pub prompt: Arc<str>,
+    /// What the rubrics said, if they were asked.
+    pub routed: Option<Box<Decision>>,
     /// A free word for the kind of work.
     pub kind: Option<String>,
+    /// The files that it is about.
+    pub files: Vec<String>,
     /// From acceptance to settlement, each try anew.
     pub deadline: Option<Span>,
     /// How often a timed out or lost turn is tried again.

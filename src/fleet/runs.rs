@@ -14,6 +14,7 @@ use super::input::Effect;
 use super::mail::{About, Asker};
 use super::record::{Event, Record};
 use super::refusal::{Refusal, RefusalKind};
+use super::routing::check_files;
 use super::run::{FinishedStep, Run, RunEffect, RunEnd, RunInput, Step, StepRequest, StepSend};
 use super::state::{Cx, Fleet};
 use super::timers::Timer;
@@ -134,9 +135,11 @@ impl Fleet {
 
     fn begin_send(&mut self, cx: &mut Cx, mut step: Step, send: StepSend) -> Result<(), Refusal> {
         self.check_text("prompt", &send.prompt)?;
+        check_files(&send.files)?;
         let Some(to) = send.to else {
             return Err(Refusal::new(RefusalKind::Internal, "a send without an address reached the fleet"));
         };
+        let to = self.still_there(to, send.routed.as_deref());
         self.role_of(&to)?;
         if let Some(value) = self.closed(cx, step.run) {
             let (run, path) = (step.run, step.path.clone());
@@ -157,6 +160,8 @@ impl Fleet {
         let turn = Turn {
             because: send.because,
             kind: send.kind,
+            files: send.files,
+            routed: send.routed,
             priority: send.priority,
             prompt_bytes,
             shape: send.shape,

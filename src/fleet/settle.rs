@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::caller::Sender;
 use super::calls::event_of;
 use super::envelope::{Envelope, Finish, From, Times};
-use super::ids::{MessageId, TurnId, WorkerName};
+use super::ids::{MessageId, TurnId};
 use super::input::{Effect, WorkEffect};
 use super::mail::{About, Message};
 use super::record::Record;
@@ -70,9 +70,7 @@ impl Fleet {
         turn.why = finish.why.clone();
         turn.enter(TurnState::Settled, cx.now, Some(note.clone()));
         cx.event(event_of(&turn, cx.now, format!("settled as {note}")));
-        if matches!(finish.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Lost) {
-            self.note_failure(cx, &turn);
-        }
+        self.note_ended(cx.now, &turn, &finish);
         // Whatever it replied, its session works.
         if replied {
             self.forgive_role_of(cx, &turn);
@@ -172,16 +170,6 @@ impl Fleet {
             retry_of: turn.retry_of,
             amends: turn.amends.as_ref().map(|amends| amends.first),
             late: None,
-        }
-    }
-
-    fn note_failure(&mut self, cx: &Cx, turn: &Turn) {
-        const KEPT: usize = 1_000;
-        if let Some(worker) = turn.worker.as_ref().and_then(|name: &WorkerName| self.workers.get(name)) {
-            self.failures.push_back((cx.now, worker.role.clone()));
-            if self.failures.len() > KEPT {
-                self.failures.pop_front();
-            }
         }
     }
 

@@ -28,7 +28,7 @@ impl Fleet {
     /// Orders the starts that are due.
     pub(super) fn start_due(&mut self, cx: &mut Cx) {
         while let Some(worker) = self.next_to_start(cx.now) {
-            if worker.elastic && !worker.life.is_fresh() && !self.is_still_wanted(&worker) {
+            if worker.elastic && !worker.life.is_fresh() && !self.is_still_wanted(&worker, cx.now) {
                 self.worker_gone(cx, &worker.name, "nothing waits for it any more");
                 continue;
             }

@@ -3,6 +3,7 @@
 //! A clone costs nothing, so the engine can publish one after each commit and fall back to the one before when a
 //! commit fails. Rows are changed through `put_*`, which records them: what is not recorded is not durable.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet, Vector};
@@ -12,6 +13,7 @@ use super::budget::Budget;
 use super::caller::Sender;
 use super::ids::{Key, MessageId, QuestionId, RoleName, RunId, StepPath, Ticket, TurnId, WorkerName};
 use super::input::{Answer, Effect, Input, Step};
+use super::load::Lately;
 use super::mail::{Message, Question};
 use super::nudge::Nudge;
 use super::pause::Pause;
@@ -56,6 +58,8 @@ pub struct Limits {
     pub start_stagger: Span,
     /// Bytes of memory that must be available when a session is started; 0 = nobody looks.
     pub memory_floor: u64,
+    /// How many workers may be busy on an endpoint, by its name; none = as many as one likes.
+    pub endpoints: BTreeMap<String, Option<u32>>,
 }
 
 impl Default for Limits {
@@ -73,6 +77,7 @@ impl Default for Limits {
             seat_ttl: Span::minutes(10),
             start_stagger: Span(500),
             memory_floor: 0,
+            endpoints: BTreeMap::new(),
         }
     }
 }
@@ -85,6 +90,8 @@ pub struct Fleet {
     pub(super) next: u64,
     pub(super) turns: OrdMap<TurnId, Arc<Turn>>,
     pub(super) queues: OrdMap<RoleName, Queue>,
+    /// When a role was last handed something: who waited longest for a shared endpoint goes first. Not recorded.
+    pub(super) served: OrdMap<RoleName, u64>,
     pub(super) workers: OrdMap<WorkerName, Arc<Worker>>,
     pub(super) messages: OrdMap<(Sender, MessageId), Arc<Message>>,
     pub(super) questions: OrdMap<QuestionId, Arc<Question>>,
@@ -106,7 +113,7 @@ pub struct Fleet {
     pub(super) ending: OrdSet<WorkerName>,
     pub(super) starts: Starts,
     pub(super) acted: Vector<Time>,
-    pub(super) failures: Vector<(Time, RoleName)>,
+    pub(super) lately: Lately,
     pub(super) draining: bool,
     pub(super) seat: Option<Arc<Seat>>,
     pub(super) drafts: OrdMap<TurnId, Arc<str>>,
@@ -151,6 +158,7 @@ impl Fleet {
             next: 1,
             turns: OrdMap::new(),
             queues: OrdMap::new(),
+            served: OrdMap::new(),
             workers: OrdMap::new(),
             messages: OrdMap::new(),
             questions: OrdMap::new(),
@@ -170,7 +178,7 @@ impl Fleet {
             ending: OrdSet::new(),
             starts: Starts::default(),
             acted: Vector::new(),
-            failures: Vector::new(),
+            lately: Lately::default(),
             draining: false,
             seat: None,
             drafts: OrdMap::new(),

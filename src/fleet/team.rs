@@ -1,4 +1,4 @@
-//! What a charter declares, as plain data: profiles, roles, recipes. And what a rubric is shown of it.
+//! What a charter declares, as plain data: profiles, roles, recipes. What a rubric is shown and says stands beside it.
 //!
 //! The charter room builds a `Team` and the fleet applies it as a difference. No Lua here.
 
@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::bounds::RunBudget;
 use super::commands::COMMAND;
 use super::grants::Grants;
+use super::hours::Hours;
 use super::ids::{ProfileName, RecipeName, RoleName};
 use super::life::{ContextCap, Restarts};
 use super::plan::{Drive, Plan};
@@ -20,6 +21,9 @@ use super::shape::Shapes;
 use super::time::{Span, Time};
 use super::typing::Typing;
 use super::work::WorktreeSpec;
+
+pub use super::load::{RoleLoad, TeamLoad};
+pub use super::routing::{Asked, Decision, Routed, Task};
 
 /// A loaded charter's number and the hash of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -133,8 +137,21 @@ pub struct Role {
     pub profiles: Vec<ProfileName>,
     /// How many may be busy at once; at least 1.
     pub max_busy: u32,
+    /// How many may live, idle ones included; none = as many as `max_busy` by itself, any number by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_workers: Option<u32>,
     /// How many messages may wait in its queue; a run's own unstarted parts are kept by the run and not counted.
     pub max_waiting: u32,
+    /// When it may be handed anything; none = always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hours: Option<Arc<Hours>>,
+}
+
+impl Role {
+    /// Returns whether its hours let it be handed anything now.
+    pub fn is_open(&self, now: Time) -> bool {
+        self.hours.as_ref().is_none_or(|hours| hours.is_open(now))
+    }
 }
 
 /// What a recipe says of itself.
@@ -155,72 +172,6 @@ pub struct RecipeSpec {
     pub budget: Option<RunBudget>,
     /// Where it is declared, such as `recipes/bug-hunt.lua:3`.
     pub at: String,
-}
-
-/// A send as a rubric sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Task {
-    /// The prompt.
-    pub prompt: String,
-    /// The sender's free word for the kind of work.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-    /// Who sends: `leader`, `operator`, `run r3`.
-    pub from: String,
-    /// True when it asks to go first.
-    pub urgent: bool,
-    /// When it is asked.
-    pub now: Time,
-}
-
-/// The team as a rubric sees it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TeamLoad {
-    /// Every role with its load.
-    pub roles: BTreeMap<RoleName, RoleLoad>,
-}
-
-/// One role's load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RoleLoad {
-    /// How many may be busy at once.
-    pub max_busy: u32,
-    /// How many are busy.
-    pub busy: u32,
-    /// How many more may be busy now.
-    pub free: u32,
-    /// How many turns wait in its queue, those of runs included.
-    pub waiting: u32,
-    /// How many messages may wait in its queue.
-    pub max_waiting: u32,
-    /// How many workers of it live.
-    pub workers: u32,
-    /// How many of its turns failed, timed out or were lost in the last ten minutes.
-    pub recent_failures: u32,
-}
-
-/// Where a task should go, by a rubric or by its sender.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Routed {
-    /// Where it goes.
-    pub to: Address,
-    /// Why, in the rubric's words.
-    pub because: String,
-    /// The rubric that decided, by its reason text.
-    pub rubric: String,
-    /// What each rubric that was asked said, in order.
-    pub asked: Vec<Asked>,
-    /// The generation that decided.
-    pub generation: u64,
-}
-
-/// What one rubric said when it was asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Asked {
-    /// The rubric, by its reason text.
-    pub rubric: String,
-    /// What it said: `nothing`, an address with the reason, or its error with file and line.
-    pub said: String,
 }
 
 /// What a message is addressed to.

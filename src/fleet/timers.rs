@@ -12,6 +12,7 @@ use super::input::{Effect, WorkEffect};
 use super::record::Record;
 use super::run::RunOutcome;
 use super::state::{Cx, Fleet};
+use super::team::Team;
 use super::time::Time;
 use super::turn::Outcome;
 use super::worker::{Worker, WorkerState};
@@ -49,6 +50,8 @@ pub enum Timer {
     Starts,
     /// A role that waits after a failure may go on, or what failed is long ago.
     Budget(RoleName),
+    /// The hours of a role begin, and something waits for it.
+    Opening(RoleName),
 }
 
 impl Fleet {
@@ -65,6 +68,14 @@ impl Fleet {
 
     fn idle_until(&self, worker: &Worker) -> Time {
         worker.since + worker.profile.idle_ttl.unwrap_or(self.limits.idle_ttl)
+    }
+
+    /// Times the moment at which a role opens for which something waits.
+    pub(super) fn time_opening(&mut self, cx: &Cx, team: &Team, role: &RoleName) {
+        let closed = team.roles.get(role).and_then(|spec| spec.hours.as_ref()).filter(|hours| !hours.is_open(cx.now));
+        if let Some(at) = closed.and_then(|hours| hours.next_change(cx.now)) {
+            self.at(at, Timer::Opening(role.clone()));
+        }
     }
 
     pub(super) fn fire_timers(&mut self, cx: &mut Cx) {
@@ -151,7 +162,7 @@ impl Fleet {
             Timer::Seat => self.seat_over(cx),
             Timer::Nudge => self.nudge_due(cx),
             // What is due is found at the end of the step.
-            Timer::Starts => {}
+            Timer::Starts | Timer::Opening(_) => {}
             Timer::Budget(role) => self.budget_due(cx, &role),
         }
     }

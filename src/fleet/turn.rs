@@ -12,6 +12,7 @@ use super::amend::Amends;
 use super::caller::Sender;
 use super::commands::Command;
 use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
+use super::routing::Decision;
 use super::shape::Shape;
 use super::team::Address;
 use super::time::Time;
@@ -145,6 +146,12 @@ pub struct Turn {
     /// The sender's free word for the kind of work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// The files that it is about, as its sender named them: for rubrics, and never opened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// What the rubrics said, if they were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routed: Option<Box<Decision>>,
     /// Whether it goes before others.
     #[serde(default)]
     pub priority: Priority,
@@ -213,6 +220,8 @@ impl Turn {
             to,
             because: None,
             kind: None,
+            files: Vec::new(),
+            routed: None,
             priority: Priority::Normal,
             prompt_bytes: 0,
             prompt_of: id,

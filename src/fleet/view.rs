@@ -8,19 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
 use super::ids::{MessageId, ProfileName, QuestionId, RoleName, RunId, TurnId, WorkerName};
+use super::load::{EndpointLoad, RoleLoad};
 use super::mail::{Asker, Message, Question};
 use super::run::Run;
 use super::state::Fleet;
-use super::team::{RoleLoad, TeamLoad};
-use super::time::{Span, Time};
+use super::time::Time;
 use super::turn::{Turn, TurnState};
+use super::why::why_closed;
 use super::worker::{Process, Worker};
 
 /// How many open turns a roster lists.
 const MOST_TURNS: usize = 100;
-
-/// How far back failures count as recent.
-const RECENT: Span = Span::minutes(10);
 
 /// A turn with what it waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,6 +83,9 @@ pub struct RoleView {
     /// Its load.
     #[serde(flatten)]
     pub load: RoleLoad,
+    /// Until when its hours let it be handed nothing, in a few words; absent while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<String>,
     /// What went wrong with its sessions lately, and when it starts the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<Trouble>,
@@ -154,6 +155,9 @@ pub struct Roster {
     pub paused: Option<PausedView>,
     /// All roles by name.
     pub roles: Vec<RoleView>,
+    /// All endpoints by name, with their load.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub endpoints: std::collections::BTreeMap<String, EndpointLoad>,
     /// All workers by role and number.
     pub workers: Vec<WorkerView>,
     /// How many turns have not ended.
@@ -235,47 +239,32 @@ impl Fleet {
         self.waits.len()
     }
 
+    /// Returns how many of the same sender's turns go first, while a turn is queued.
+    pub fn ahead(&self, turn: &Turn) -> Option<usize> {
+        let role = self.role_of(&turn.to).ok().filter(|_| turn.state == TurnState::Queued)?;
+        Some(self.queues.get(&role)?.ahead(turn.id, turn.sender))
+    }
+
     /// Returns a turn as people are shown it.
     pub fn view_turn(&self, turn: &Turn, now: Time) -> TurnView {
         TurnView {
             waits: self.why_it_waits(turn, now),
-            ahead: (turn.state == TurnState::Queued)
-                .then(|| self.role_of(&turn.to).ok().and_then(|role| self.queues.get(&role)))
-                .flatten()
-                .map(|queue| queue.ahead(turn.id, turn.sender)),
+            ahead: self.ahead(turn),
             age_ms: now.since(turn.since()).0,
             turn: turn.clone(),
         }
     }
 
-    /// Returns the load of every role, as rubrics see it.
-    pub fn load(&self, now: Time) -> TeamLoad {
-        let Some(team) = &self.team else { return TeamLoad::default() };
-        let load = |role: &RoleName, spec: &super::team::Role| {
-            let busy = self.of_role(role).filter(|worker| worker.is_occupied()).count() as u32;
-            let recent = |(at, of): &&(Time, RoleName)| *of == *role && now.since(*at) <= RECENT;
-            RoleLoad {
-                max_busy: spec.max_busy,
-                busy,
-                free: spec.max_busy.saturating_sub(busy),
-                waiting: self.queues.get(role).map_or(0, |queue| queue.len() as u32),
-                max_waiting: spec.max_waiting,
-                workers: self.of_role(role).count() as u32,
-                recent_failures: self.failures.iter().filter(recent).count() as u32,
-            }
-        };
-        TeamLoad { roles: team.roles.iter().map(|(name, spec)| (name.clone(), load(name, spec))).collect() }
-    }
-
     /// Returns everybody, with workers in the stable order of role and number.
     pub fn roster(&self, now: Time) -> Roster {
-        let mut load = self.load(now).roles;
+        let mut load = self.load(now);
         let roles = self.team.iter().flat_map(|team| team.roles.values());
         let roles = roles.map(|role| RoleView {
             name: role.name.clone(),
             about: role.about.clone(),
             profiles: role.profiles.clone(),
-            load: load.remove(&role.name).unwrap_or_default(),
+            load: load.roles.remove(&role.name).unwrap_or_default(),
+            closed: why_closed(role, now),
             trouble: self.budget(&role.name).map(|budget| Trouble {
                 failures: budget.failures.len(),
                 worker: budget.worker.clone(),
@@ -299,6 +288,7 @@ impl Fleet {
                 age_ms: now.since(pause.since).0,
             }),
             roles: roles.collect(),
+            endpoints: load.endpoints,
             workers,
             open_turns: self.turns.values().filter(|turn| !turn.state.is_settled()).count(),
             turns: self.open_turns(now),

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
+use super::caps::next_profile;
 use super::ids::RoleName;
+use super::pools::default_profile;
 use super::state::Fleet;
-use super::team::{Address, Role, Team};
+use super::team::{Address, Profile, Role, Team};
 use super::time::Time;
 use super::turn::{Turn, TurnState};
 use super::view::why_of;
@@ -49,11 +51,34 @@ impl Fleet {
         if let Some(until) = self.parked.get(&role) {
             return format!("parked: '{role}' goes on in {}", until.since(now));
         }
-        let busy = self.of_role(&role).filter(|worker| worker.is_occupied()).count();
+        if let Some(why) = why_closed(spec, now) {
+            return why;
+        }
+        let busy = self.busy_of(&role);
         if busy >= spec.max_busy as usize {
             return format!("cap: {busy} of {} workers of '{role}' are busy", spec.max_busy);
         }
+        if let Some(endpoint) = self.in_the_way(team, &turn.to, &role) {
+            return self.why_endpoint(endpoint);
+        }
         self.why_nobody(team, &role, spec, now)
+    }
+
+    /// Returns the endpoint whose cap alone keeps a turn waiting: somebody is free, or could be started, but for it.
+    fn in_the_way<'a>(&'a self, team: &'a Team, to: &Address, role: &RoleName) -> Option<&'a str> {
+        let full = self.full_endpoints();
+        let free: Vec<&Profile> = match to {
+            Address::Worker(name) => {
+                self.workers.get(name).map(|worker| next_profile(team, worker)).into_iter().collect()
+            }
+            Address::Role(_) => {
+                let free = self.of_role(role).filter(|worker| worker.is_free());
+                let grown = default_profile(team, role).filter(|_| self.has_room(team, role));
+                free.map(|worker| next_profile(team, worker)).chain(grown).collect()
+            }
+        };
+        let first = free.first().filter(|_| !free.iter().any(|profile| full.has_place(profile)))?;
+        first.endpoint.as_deref()
     }
 
     fn why_not_this(&self, worker: &Worker, now: Time) -> String {
@@ -70,7 +95,7 @@ impl Fleet {
         if let Some(worker) = self.of_role(role).find(coming) {
             return self.why_not_this(worker, now);
         }
-        let is_full = self.living(role) >= spec.max_busy as usize;
+        let is_full = self.living(role) >= Fleet::most_living(spec);
         if !is_full && let Some(why) = self.why_backs_off(role, now) {
             return why;
         }
@@ -79,6 +104,9 @@ impl Fleet {
             && (is_full || self.of_role(role).all(|worker| is_barred(worker) || worker.is_occupied()))
         {
             return self.said_of(worker, now);
+        }
+        if let Some(most) = spec.max_workers.filter(|_| is_full) {
+            return format!("cap: {} workers of '{role}' live, and its max_workers is {most}", self.living(role));
         }
         if self.workers.len() >= self.limits.max_workers && !self.has_room(team, role) {
             return format!(
@@ -97,6 +125,17 @@ impl Fleet {
             None => format!("{word}: {name}"),
         }
     }
+}
+
+/// Says that a role's hours let it be handed nothing, and until when.
+pub(super) fn why_closed(spec: &Role, now: Time) -> Option<String> {
+    let hours = spec.hours.as_ref().filter(|hours| !hours.is_open(now))?;
+    Some(match hours.next_change(now) {
+        Some(at) => {
+            format!("closed: '{}' is handed nothing until {} (in {})", spec.name, hours.clock(at), at.since(now))
+        }
+        None => format!("closed: '{}' is handed nothing outside {hours}", spec.name),
+    })
 }
 
 /// Returns whether something is in the way of the next text to a worker that could take it otherwise.

@@ -16,6 +16,7 @@ use std::time::Duration;
 use fake::{FakeJournal, House, free, loud};
 use fleetd::engine::ports::Policy;
 use fleetd::fleet::refusal::Refusal;
+use fleetd::fleet::routing::Verdict;
 use fleetd::fleet::run::{RunEffect, RunInput, RunOutcome, StepRequest};
 use fleetd::fleet::team::{Address, Task};
 use fleetd::fleet::time::Time;
@@ -70,6 +71,7 @@ fn task(kind: Option<&str>) -> Task {
     Task {
         prompt: "x".to_owned(),
         kind: kind.map(str::to_owned),
+        files: Vec::new(),
         from: "operator".to_owned(),
         urgent: false,
         now: Time(0),
@@ -86,6 +88,31 @@ async fn rubrics_are_asked_in_order_and_say_why() {
     assert_eq!(routed.because, "otherwise");
     assert_eq!(routed.asked[0].said, "nothing");
     assert_eq!(routed.generation, 1);
+}
+
+#[tokio::test]
+async fn a_broken_rubric_is_counted_until_a_save_mends_it() {
+    let (dir, house) = house().await;
+    let broken = "fleet.route('bulk goes to a', function(task) return task.kind.x.y end)
+fleet.route('otherwise', function() return { role = 'w-b' } end)";
+    let team = TEAM.split("fleet.route").next().unwrap();
+    write(&dir.path().join("charter/x"), "../team.lua", &format!("{team}{broken}"));
+    house.charter.reload().await.unwrap();
+    for _ in 0..3 {
+        let routed = house.charter.route(task(Some("secret")), free(&["w-a", "w-b"])).await.unwrap();
+        assert_eq!((routed.rubric.as_str(), routed.asked[0].verdict), ("otherwise", Verdict::Failed));
+        assert!(routed.asked[0].said.starts_with("team.lua:5: "), "{}", routed.asked[0].said);
+    }
+    let status = house.charter.status();
+    let rows = &status.rubrics;
+    assert_eq!((status.rubric_errors, rows.len()), (3, 2));
+    assert_eq!((rows[0].asked, rows[0].decided, rows[0].failed), (3, 0, 3));
+    assert_eq!(rows[0].place.as_deref(), Some("team.lua:5"));
+    assert_eq!((rows[1].asked, rows[1].decided, rows[1].failed), (3, 3, 0));
+    write(&dir.path().join("charter/x"), "../team.lua", TEAM);
+    house.charter.reload().await.unwrap();
+    let rows = house.charter.status().rubrics;
+    assert_eq!((rows[0].rubric.as_str(), rows[0].asked, rows[0].failed), ("bulk goes to a", 0, 0));
 }
 
 #[tokio::test]

@@ -179,7 +179,15 @@ async fn bench() -> Bench {
         plan: None,
         worktree: None,
     };
-    let role = Role { name: "w".into(), about: None, profiles: vec!["p".into()], max_busy: 1, max_waiting: 10 };
+    let role = Role {
+        name: "w".into(),
+        about: None,
+        profiles: vec!["p".into()],
+        max_busy: 1,
+        max_workers: None,
+        max_waiting: 10,
+        hours: None,
+    };
     let team = Team {
         generation: Generation { number: 1, hash: "one".into() },
         profiles: BTreeMap::from([("p".into(), profile)]),

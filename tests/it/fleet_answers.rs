@@ -35,8 +35,10 @@ fn send(on_ask: bool, deadline: Option<Span>, retries: u32) -> StepRequest {
     StepRequest::Send(StepSend {
         to: Some(Address::Role("w".into())),
         because: None,
+        routed: None,
         prompt: "part".into(),
         kind: None,
+        files: Vec::new(),
         deadline,
         retries,
         priority: Priority::Normal,

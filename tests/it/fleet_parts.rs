@@ -35,6 +35,8 @@ fn send() -> StepRequest {
         because: None,
         prompt: "part".into(),
         kind: None,
+        files: Vec::new(),
+        routed: None,
         deadline: None,
         retries: 3,
         priority: Priority::Normal,

@@ -3,14 +3,18 @@
 //! The simulation in `tests/sim.rs` plays whole worlds; here nothing has to make sense, and the rules hold anyway.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use fleetd::fleet::caller::Caller;
+use fleetd::fleet::hours::{Between, Hours, WallClock};
 use fleetd::fleet::ids::{Key, MessageId, QuestionId, Ticket, TurnId};
 use fleetd::fleet::input::{Asked, Call, Effect, Input, Keyed, SendCall, Sighting, Step, WorkEffect};
 use fleetd::fleet::mail::About;
 use fleetd::fleet::record::Record;
+use fleetd::fleet::team::Team;
 use fleetd::fleet::time::{Span, Time};
 use fleetd::fleet::turn::{Outcome, Priority, TurnState};
+use fleetd::fleet::worker::{Worker, WorkerState};
 use fleetd::fleet::{Fleet, Limits};
 use proptest::prelude::*;
 
@@ -94,7 +98,7 @@ enum Event {
     Ask(&'static str, u64),
     Leave(u64),
     Seen(Sighting),
-    Charter(u32),
+    Charter(Caps),
     Pass(u64),
     Restart,
 }
@@ -105,14 +109,46 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (worker(), id()).prop_map(|(name, id)| Event::Ask(name, id)),
         1 => id().prop_map(Event::Leave),
         12 => sighting().prop_map(Event::Seen),
-        1 => (1..4_u32).prop_map(Event::Charter),
+        1 => caps().prop_map(Event::Charter),
         2 => prop_oneof![3 => 0..20_000_u64, 1 => 0..(8 * 86_400_000_u64)].prop_map(Event::Pass),
         1 => Just(Event::Restart),
     ]
 }
 
+/// What a save changes.
+#[derive(Clone, Copy, Debug)]
+struct Caps {
+    busy: u32,
+    workers: Option<u32>,
+    /// Whether role `w` is open only in the first 20 minutes of each hour.
+    hours: bool,
+}
+
+fn caps() -> impl Strategy<Value = Caps> {
+    (1..4_u32, prop::option::weighted(0.3, 1..4_u32), prop::bool::weighted(0.2))
+        .prop_map(|(busy, workers, hours)| Caps { busy, workers, hours })
+}
+
+/// Both roles are on one endpoint, on which two may be busy.
+fn capped(number: u64, caps: Caps) -> Arc<Team> {
+    let mut team = (*team(number, caps.busy)).clone();
+    for profile in team.profiles.values_mut() {
+        profile.endpoint = Some("llm".into());
+    }
+    for role in team.roles.values_mut() {
+        role.max_workers = caps.workers;
+    }
+    if caps.hours {
+        let between = (0..24).map(|hour| Between { from: hour * 60, to: hour * 60 + 20 }).collect();
+        let hours = Hours { between, clock: WallClock::default() };
+        team.roles.get_mut(&"w".into()).expect("it is there").hours = Some(Arc::new(hours));
+    }
+    Arc::new(team)
+}
+
 fn limits() -> Limits {
-    Limits { memory_floor: 512 << 20, ..Limits::default() }
+    let endpoints = BTreeMap::from([("llm".to_owned(), Some(2))]);
+    Limits { memory_floor: 512 << 20, endpoints, ..Limits::default() }
 }
 
 /// The fleet with what must be remembered to judge it.
@@ -120,7 +156,7 @@ struct Judge {
     fleet: Fleet,
     now: Time,
     generation: u64,
-    cap: u32,
+    caps: Caps,
     tickets: u64,
     answered: BTreeSet<Ticket>,
     accepted: BTreeSet<TurnId>,
@@ -136,7 +172,7 @@ impl Judge {
             fleet: Fleet::new(limits()),
             now: Time(1_000_000),
             generation: 0,
-            cap: 0,
+            caps: Caps { busy: 2, workers: None, hours: false },
             tickets: 0,
             answered: BTreeSet::new(),
             accepted: BTreeSet::new(),
@@ -145,7 +181,7 @@ impl Judge {
             shown: BTreeMap::new(),
             about: BTreeMap::new(),
         };
-        judge.happen(Event::Charter(2));
+        judge.happen(Event::Charter(judge.caps));
         judge
     }
 
@@ -159,10 +195,10 @@ impl Judge {
             }
             Event::Leave(ticket) => Input::Leave(Ticket(ticket)),
             Event::Seen(sighting) => Input::Seen(sighting),
-            Event::Charter(cap) => {
+            Event::Charter(caps) => {
                 self.generation += 1;
-                self.cap = cap;
-                Input::Team(team(self.generation, cap))
+                self.caps = caps;
+                Input::Team(capped(self.generation, caps))
             }
             Event::Pass(ms) => {
                 self.now.0 += ms;
@@ -174,15 +210,23 @@ impl Judge {
                 let mut again = self.fleet.saved();
                 again.generation = saved.generation;
                 assert_eq!(again, saved, "what was saved is what is restored");
-                Input::Team(team(self.generation, self.cap))
+                Input::Team(capped(self.generation, self.caps))
             }
         };
         let acks = match &input {
             Input::Call { call: Call::Ack(ids), .. } => ids.clone(),
             _ => Vec::new(),
         };
+        let lived: BTreeSet<_> = self.fleet.workers().map(|worker| worker.name.clone()).collect();
         let step = self.fleet.step(self.now, input);
         self.judge(&step, &acks);
+        let is_new = |worker: &Worker| !lived.contains(&worker.name) && !matches!(worker.state, WorkerState::Failed(_));
+        for worker in self.fleet.workers().filter(|worker| is_new(worker)) {
+            let of_role = self.fleet.workers().filter(|other| other.role == worker.role);
+            let living = of_role.filter(|other| !matches!(other.state, WorkerState::Failed(_))).count();
+            let most = self.caps.workers.map_or(usize::MAX, |most| most as usize);
+            assert!(living <= most, "{} was started as number {living} of {most}", worker.name);
+        }
     }
 
     fn call(&mut self, caller: Caller, call: Call) -> Input {
@@ -209,7 +253,11 @@ impl Judge {
             let Effect::Work(WorkEffect::Hand(worker, turn)) = effect else { continue };
             assert_eq!(self.fleet.paused(), None, "nothing is handed out in a pause");
             assert!(self.prompts.contains(&turn.prompt_of), "the prompt of what is handed is recorded");
-            let cap = if worker.role.as_str() == "w" { self.cap as usize } else { 1 };
+            let cap = if worker.role.as_str() == "w" { self.caps.busy as usize } else { 1 };
+            let on_it = self.fleet.workers().filter(|other| other.is_occupied() && other.profile.endpoint.is_some());
+            assert!(on_it.count() <= 2, "{} was handed although its endpoint was full", turn.id);
+            let role = self.fleet.team().and_then(|team| team.roles.get(&worker.role));
+            assert!(role.is_some_and(|role| role.is_open(self.now)), "{} was handed outside of its hours", turn.id);
             let busy = self.fleet.workers().filter(|other| other.role == worker.role && other.is_occupied()).count();
             assert!(busy <= cap, "{} was handed as number {busy} of {cap}", turn.id);
             let earlier = self.fleet.turns().find(|other| {

@@ -51,8 +51,10 @@ fn send(retries: u32, deadline: Option<Span>) -> StepRequest {
     StepRequest::Send(StepSend {
         to: Some(Address::Role("w".into())),
         because: None,
+        routed: None,
         prompt: "part".into(),
         kind: None,
+        files: Vec::new(),
         deadline,
         retries,
         priority: Priority::Normal,

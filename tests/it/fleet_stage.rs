@@ -283,6 +283,8 @@ pub fn part(to: &str, deadline: Option<Span>, retries: u32) -> StepRequest {
         because: None,
         prompt: "part".into(),
         kind: None,
+        files: Vec::new(),
+        routed: None,
         deadline,
         retries,
         priority: Priority::Normal,
@@ -324,8 +326,10 @@ pub fn send_to(to: &str) -> SendCall {
     SendCall {
         to: if worker { Address::Worker(to.into()) } else { Address::Role(to.into()) },
         because: None,
+        routed: None,
         prompt: "do it".into(),
         kind: None,
+        files: Vec::new(),
         priority: Priority::Normal,
         shape: None,
         deadline: None,
@@ -366,8 +370,15 @@ pub fn team(number: u64, max_busy: u32) -> Arc<Team> {
             plan: None,
             worktree: None,
         };
-        let role =
-            Role { name: role.into(), about: None, profiles: vec![profile.name.clone()], max_busy, max_waiting: 3 };
+        let role = Role {
+            name: role.into(),
+            about: None,
+            profiles: vec![profile.name.clone()],
+            max_busy,
+            max_workers: None,
+            max_waiting: 3,
+            hours: None,
+        };
         team.profiles.insert(profile.name.clone(), profile);
         team.roles.insert(role.name.clone(), role);
     }

@@ -42,6 +42,7 @@ fn worker(name: &str) -> Worker {
             renewal: Some(Renewal::Fresh(Some(TurnId(8)))),
             up: None,
             tree: Some(4),
+            knows: vec!["src/main.rs".into()],
         },
     }
 }

@@ -186,8 +186,10 @@ pub fn call_of(op: Op, fleet: &Fleet, journal: &Journal, now: Time) -> Option<(C
             let send = SendCall {
                 to,
                 because: None,
+                routed: None,
                 prompt: prompt.into(),
                 kind: None,
+                files: Vec::new(),
                 priority: if urgent { Priority::Now } else { Priority::Normal },
                 deadline: [None, Some(3), Some(30), Some(900)][usize::from(deadline)].map(Span::seconds),
                 shape: (deadline == 1)

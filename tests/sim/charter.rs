@@ -14,6 +14,9 @@ use serde_json::Value;
 
 use super::schedule::CharterPlan;
 
+/// The endpoint of the first profile of each role.
+pub const ENDPOINT: &str = "llm";
+
 /// Returns the limits of every simulated fleet: small, so that each is reached.
 pub fn limits() -> Limits {
     Limits {
@@ -29,6 +32,7 @@ pub fn limits() -> Limits {
         seat_ttl: Span::minutes(1),
         start_stagger: Span(300),
         memory_floor: 512 << 20,
+        endpoints: BTreeMap::from([(ENDPOINT.into(), Some(2))]),
     }
 }
 
@@ -63,7 +67,9 @@ pub fn team(plan: CharterPlan, number: u64) -> Arc<Team> {
             about: None,
             profiles: names.iter().map(|name| name.as_str().into()).collect(),
             max_busy: u32::from(busy),
+            max_workers: None,
             max_waiting: 4,
+            hours: None,
         };
         team.roles.insert(role.name.clone(), role);
     }
@@ -94,7 +100,7 @@ fn profile(name: &str, session: bool, changed: bool, capped: bool) -> Profile {
         grants: Default::default(),
         typing: None,
         model: None,
-        endpoint: None,
+        endpoint: name.ends_with(".one").then(|| ENDPOINT.into()),
         plan: None,
         worktree: None,
     }

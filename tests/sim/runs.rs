@@ -241,8 +241,10 @@ pub fn send(rng: &mut Rng) -> StepSend {
     StepSend {
         to: Some(Address::Role(if rng.percent(75) { "w" } else { "s" }.into())),
         because: None,
+        routed: None,
         prompt: format!("part {}", rng.below(100)).into(),
         kind: None,
+        files: Vec::new(),
         deadline: rng.percent(50).then(|| Span::seconds(5 + rng.below(60))),
         retries: rng.below(3) as u32,
         priority: if rng.percent(10) { Priority::Now } else { Priority::Normal },

@@ -2,6 +2,7 @@
 //! The rules stand here a second time, in the design's words; the fleet is only looked at, through rows and records.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use fleetd::fleet::caller::Sender;
 use fleetd::fleet::ids::{MessageId, RoleName, TurnId, WorkerName};
@@ -12,6 +13,7 @@ use fleetd::fleet::run::{RunEffect, RunOutcome};
 use fleetd::fleet::team::Address;
 use fleetd::fleet::time::Time;
 use fleetd::fleet::turn::{Outcome, Priority, Turn, TurnState};
+use fleetd::fleet::worker::Worker;
 use fleetd::fleet::{Fleet, Limits};
 
 use super::callers::Callers;
@@ -77,7 +79,7 @@ impl Watch {
             return broken("the worker's own reply counts", format!("{id} ended without it"));
         }
         in_flight(fleet)?;
-        caps(step, fleet)?;
+        caps(step, fleet, limits)?;
         due(fleet, journal, limits, now, self.came_back)
     }
 
@@ -286,8 +288,8 @@ fn in_flight(fleet: &Fleet) -> Checked {
     Ok(())
 }
 
-/// A role whose cap is reached hands out nothing more.
-fn caps(step: &Step, fleet: &Fleet) -> Checked {
+/// A role or an endpoint whose cap is reached hands out nothing more.
+fn caps(step: &Step, fleet: &Fleet, limits: &Limits) -> Checked {
     for effect in &step.effects {
         let Effect::Work(WorkEffect::Hand(worker, turn)) = effect else { continue };
         if fleet.paused().is_some() {
@@ -304,6 +306,13 @@ fn caps(step: &Step, fleet: &Fleet) -> Checked {
                 "caps are never passed",
                 format!("{} was handed as number {busy} of {}", turn.id, worker.role),
             );
+        }
+        let Some(endpoint) = &worker.profile.endpoint else { continue };
+        let on_it = |other: &&Arc<Worker>| other.is_occupied() && other.profile.endpoint.as_ref() == Some(endpoint);
+        let busy = fleet.workers().filter(on_it).count();
+        let cap = limits.endpoints.get(endpoint).copied().flatten();
+        if cap.is_some_and(|cap| busy > cap as usize) {
+            return broken("caps are never passed", format!("{} was handed as number {busy} on {endpoint}", turn.id));
         }
     }
     Ok(())

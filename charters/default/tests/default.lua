@@ -7,6 +7,20 @@ fleet.test("each kind of task finds its role", function(t)
   t.equal(t.route({ prompt = "a b" }).role, "w-echo")
 end)
 
+fleet.test("who had the files goes on with them, if it is free", function(t)
+  local team = {
+    workers = {
+      ["w-echo-1"] = { knows = { "src/a.rs" } },
+      ["w-echo-2"] = { knows = { "src/b.rs", "src/a.rs" } },
+      ["w-echo-3"] = { knows = { "src/a.rs", "src/b.rs", "src/c.rs" }, free = false },
+    },
+  }
+  t.equal(t.route({ files = { "src/a.rs", "src/b.rs" } }, team).worker, "w-echo-2")
+  t.equal(t.route({ files = { "src/a.rs" } }, team).worker, "w-echo-1")
+  t.equal(t.route({ files = { "src/c.rs" } }, team).role, "w-echo")
+  t.equal(t.route({ prompt = "a b" }, team).role, "w-echo")
+end)
+
 local function counting(task)
   local words = 0
   for _ in task.prompt:gmatch("%S+") do

@@ -34,11 +34,18 @@ pub(in crate::charter) const TESTS: &[Described] = &[
     },
     Described {
         name: "route",
-        params: &[("task", "{ prompt: string?, kind: string?, from: string?, urgent: boolean? }")],
+        params: &[
+            ("task", "{ prompt: string?, kind: string?, files: string[]?, from: string?, urgent: boolean? }"),
+            ("team", "table?"),
+        ],
         returns: "fleet.TestRoute",
-        about: "Asks the rubrics; every role is free.",
+        about: "Asks the rubrics. Every role is free and nobody lives, but for what `team` says: tables as `fleet.Team` has them, with the fields that matter. A rubric with a mistake fails the test.",
         spec: None,
-        example: "",
+        example: r#"local routed = t.route({ files = { "src/parser.rs" } }, {
+  roles = { ["w-local"] = { free = 0 } },
+  workers = { ["w-writer-1"] = { role = "w-writer", knows = { "src/parser.rs" } } },
+})
+t.equal(routed.worker, "w-writer-1")"#,
     },
     Described {
         name: "answer",

@@ -137,7 +137,26 @@ pub(in crate::charter) const WORKTREE: &[Field] = &[
 pub(in crate::charter) const ROLE: &[Field] = &[
     field("about", "string?", "What it is for, for people."),
     field("profiles", "string[]", "The profiles that its workers may have; the first is the default."),
-    field("max_busy", "integer?", "How many may be busy at once; 1 if absent."),
+    field(
+        "max_busy",
+        "integer?",
+        "How many may be busy at once; 1 if absent. An endpoint of their profiles may have a cap of its own in fleetd.toml, which all roles on it share; the lower one counts.",
+    ),
+    field(
+        "max_workers",
+        "integer?",
+        "How many may live at once, idle ones included; if absent, the role starts as many as `max_busy` by itself, and any number may be spawned by hand.",
+    ),
+    field(
+        "between",
+        "string|string[]|nil",
+        "When it is handed anything, such as `\"22:00-06:00\"`, or several such stretches of a day; always if absent. Outside of it messages wait; what is under way goes on.",
+    ),
+    field(
+        "zone",
+        "string?",
+        "Whose clock `between` means, such as `\"Europe/Berlin\"`; that of the machine on which fleetd runs if absent.",
+    ),
     field(
         "max_waiting",
         "integer?",
@@ -209,6 +228,11 @@ pub(in crate::charter) const SEND: &[Field] = &[
     field("to", "string?", "A role or a worker; absent or `\"auto\"`: the rubrics decide."),
     field("prompt", "string", "The text for the worker."),
     field("kind", "string?", "A free word for the kind of work; rubrics see it."),
+    field(
+        "files",
+        "string[]?",
+        "The files that it is about, as paths in the repository, 64 at most; rubrics see them. They are not opened.",
+    ),
     field("deadline", "string|number|nil", "From acceptance to the reply, each try anew, such as `\"8m\"`."),
     field(
         "retries",
@@ -244,7 +268,7 @@ pub(in crate::charter) const QUESTION: &[Field] = &[
 /// Fields of what a rubric gives back.
 pub(in crate::charter) const ROUTED: &[Field] = &[
     field("role", "string?", "The role that gets it; this or `worker`."),
-    field("worker", "string?", "The worker that gets it; this or `role`."),
+    field("worker", "string?", "The worker that gets it, of those in `team.workers`; this or `role`."),
     field("because", "string?", "Why, for people; the rubric's own text if absent."),
 ];
 
@@ -252,20 +276,71 @@ pub(in crate::charter) const ROUTED: &[Field] = &[
 pub(in crate::charter) const TASK: &[Field] = &[
     field("prompt", "string", "The text."),
     field("kind", "string?", "The sender's free word for the kind of work."),
+    field("files", "string[]", "The files that it is about, as its sender named them; empty if it named none."),
     field("from", "string", "Who sends: `leader`, `operator`, `run r3`."),
     field("urgent", "boolean", "True when it asks to go first."),
     field("now", "number", "When it is asked, in seconds since 1970."),
 ];
 
+/// Fields of the team, as a rubric sees it.
+pub(in crate::charter) const TEAM: &[Field] = &[
+    field("roles", "table<string, fleet.Load>", "Every role by its name; a name that does not exist is an error."),
+    field(
+        "endpoints",
+        "table<string, fleet.EndpointLoad>",
+        "Every endpoint of fleetd.toml by its name, and those that a profile names; another name is an error.",
+    ),
+    field("workers", "table<string, fleet.WorkerLoad>", "Every living worker by its name; nil if it is gone."),
+];
+
 /// Fields of a role, as a rubric sees it.
 pub(in crate::charter) const LOAD: &[Field] = &[
     field("max_busy", "integer", "How many may be busy at once."),
+    field("max_workers", "integer?", "How many may live at once, if the role says so."),
     field("busy", "integer", "How many are busy."),
-    field("free", "integer", "How many more could start now."),
+    field(
+        "free",
+        "integer",
+        "How many more could be handed something now; 0 while the role is closed or parked, or its endpoint full.",
+    ),
     field("waiting", "integer", "How many turns wait in its queue, those of runs included."),
     field("max_waiting", "integer", "How many may wait."),
     field("workers", "integer", "Living workers."),
+    field("open", "boolean", "False outside of `between`."),
+    field("until", "number?", "When that changes next, in seconds since 1970; nil without `between`."),
     field("recent_failures", "integer", "Turns of the last ten minutes that failed, timed out or were lost."),
+    field("used", "fleet.Used", "What its turns of the last hour took."),
+];
+
+/// Fields of an endpoint, as a rubric sees it.
+pub(in crate::charter) const ENDPOINT_LOAD: &[Field] = &[
+    field("max_busy", "integer?", "How many workers may be busy on it at once, all roles together; nil without a cap."),
+    field("busy", "integer", "How many are busy."),
+    field("free", "integer?", "How many more may be busy; nil without a cap."),
+    field("recent_failures", "integer", "Turns of the last ten minutes that failed, timed out or were lost."),
+    field("used", "fleet.Used", "What its turns of the last hour took."),
+];
+
+/// Fields of a worker, as a rubric sees it.
+pub(in crate::charter) const WORKER_LOAD: &[Field] = &[
+    field("role", "string", "Its role."),
+    field("profile", "string", "Its profile."),
+    field("state", "string", "What it is doing: `ready`, `busy`, `starting`, `blocked` and the like."),
+    field("free", "boolean", "True when it could be handed something now."),
+    field("turns", "integer", "Turns that it ended."),
+    field(
+        "knows",
+        "string[]",
+        "The `files` of the last turns of its session, the latest first, 32 at most; empty where each turn is a process of its own.",
+    ),
+];
+
+/// Fields of what was used, as a rubric sees it.
+pub(in crate::charter) const USED: &[Field] = &[
+    field("turns", "integer", "Turns that ended, since fleetd started."),
+    field("input", "integer", "Tokens read, those of the model's cache included, as far as agents tell them."),
+    field("output", "integer", "Tokens written."),
+    field("cost", "number", "US dollars."),
 ];
 
 /// The fields of an envelope that authors use; the rest is in the REST reference.
@@ -330,6 +405,15 @@ pub(in crate::charter) const TEST_RUN: &[Field] = &[
     field("outcome", "string", "`done`, `partial`, `failed`, `timed_out` or `budget`."),
     field("value", "any", "The run's value."),
     field("why", "string?", "Why, unless it is done."),
+];
+
+/// Fields of the task that `t.route` takes.
+pub(in crate::charter) const TEST_TASK: &[Field] = &[
+    field("prompt", "string?", "The text; empty if absent."),
+    field("kind", "string?", "Its kind."),
+    field("files", "string[]?", "The files that it is about."),
+    field("from", "string?", "Who sends; `leader` if absent."),
+    field("urgent", "boolean?", "True when it asks to go first."),
 ];
 
 /// Fields of what `t.route` gives back.

@@ -87,6 +87,7 @@ impl Play<'_, '_> {
                 let task = Task {
                     prompt: send.prompt.to_string(),
                     kind: send.kind.clone(),
+                    files: send.files.clone(),
                     from: format!("run {}", step.run),
                     urgent: send.priority == Priority::Now,
                     now: stage.now,

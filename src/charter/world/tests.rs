@@ -237,6 +237,35 @@ fn memory_is_bounded_and_given_back() {
 }
 
 #[test]
+fn caps_and_hours_of_a_role_are_checked_field_by_field() {
+    let role = |spec: &str| {
+        let profile = "fleet.profile('p', { launcher = 'exec', command = { 'cat' } })\n";
+        load(&[("a.lua", &format!("{profile}fleet.role('w', {{ profiles = {{ 'p' }}, {spec} }})"))])
+    };
+    for (spec, why) in [
+        ("max_workers = 0", "field 'max_workers': expected a whole number from 1 to 1000000, got 0"),
+        ("between = '22-6'", "field 'between': '22-6' is no stretch of a day; write for example \"22:00-06:00\""),
+        ("between = {}", "field 'between': name a stretch of a day, such as \"22:00-06:00\""),
+        ("between = 5", "field 'between': expected a list of texts, got a number"),
+        ("between = { '08:00-12:00', 'noon' }", "field 'between': 'noon' is no stretch of a day"),
+        ("between = '00:00-24:00'", "field 'between': '00:00-24:00' is the whole day or nothing of it"),
+        ("zone = 'UTC'", "field 'zone': it is the zone of 'between', which is missing"),
+        (
+            "between = '22:00-06:00', zone = 'Mars/Olympus'",
+            "field 'zone': there is no zone 'Mars/Olympus' on this machine",
+        ),
+    ] {
+        let said = role(spec).err().unwrap_or_else(|| panic!("was not refused: {spec}")).to_string();
+        assert!(said.starts_with(&format!("a.lua:2: role 'w': {why}")), "{said}");
+    }
+    let world = role("max_workers = 3, between = { '22:00-24:00', '00:00-06:00' }, zone = 'UTC'").expect("it loads");
+    let role = &world.team.roles[&"w".into()];
+    let hours = role.hours.as_ref().expect("it has hours");
+    assert_eq!((role.max_workers, hours.to_string().as_str()), (Some(3), "22:00-24:00, 00:00-06:00 UTC"));
+    assert!(role.is_open(Time(23 * 3_600_000)) && !role.is_open(Time(12 * 3_600_000)));
+}
+
+#[test]
 fn a_declaration_outside_the_load_is_refused_at_its_line() {
     let world = load(&[(
         "a.lua",
@@ -244,7 +273,14 @@ fn a_declaration_outside_the_load_is_refused_at_its_line() {
              fleet.on('worker_gone', function()\n  fleet.test('x', print)\nend)",
     )])
     .expect("loads");
-    let task = Task { prompt: String::new(), kind: None, from: "leader".into(), urgent: false, now: Time(0) };
+    let task = Task {
+        prompt: String::new(),
+        kind: None,
+        files: Vec::new(),
+        from: "leader".into(),
+        urgent: false,
+        now: Time(0),
+    };
     let refusal = rubric::ask(&world, &task, &TeamLoad::default()).routed.expect_err("it is broken");
     let why = "declares: it can only be called while the charter is loaded";
     assert!(refusal.to_string().contains(&format!("a.lua:2: fleet.role {why}")), "{refusal}");

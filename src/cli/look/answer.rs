@@ -69,7 +69,8 @@ pub fn accepted(turn: &TurnView, look: &Look) -> String {
         line += &format!(", because {}", safe(because));
     }
     if let Some(waits) = &turn.waits {
-        line += &format!(" ({})", safe(waits));
+        let ahead = turn.ahead.filter(|ahead| *ahead > 0).map(|ahead| format!("; {ahead} of yours go first"));
+        line += &format!(" ({}{})", safe(waits), ahead.unwrap_or_default());
     }
     wrap(&line, look.width, "")
 }

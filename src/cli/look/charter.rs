@@ -8,7 +8,9 @@ use serde::Deserialize;
 use super::{Look, safe, wrap};
 use crate::charter::testing::TestReport;
 use crate::charter::{CharterError, Report};
+use crate::engine::ports::RubricStatus;
 use crate::fleet::difference::{Change, Difference};
+use crate::fleet::routing::Verdict;
 use crate::fleet::team::{Generation, Routed};
 
 /// What `GET /v1/charter` tells, as far as people are shown it.
@@ -25,15 +27,15 @@ pub struct Status {
     /// Why the newest files were not taken.
     #[serde(default)]
     pub error: Option<String>,
+    /// The rubrics, with what came of asking them.
+    #[serde(default)]
+    pub rubrics: Vec<RubricStatus>,
     /// What the generation in force changed.
     #[serde(default)]
     pub last_change: Vec<Change>,
     /// What the refused files would change.
     #[serde(default)]
     pub refused_change: Vec<Change>,
-    /// How often a rubric was skipped.
-    #[serde(default)]
-    pub rubric_errors: u64,
     /// How often a handler failed.
     #[serde(default)]
     pub handler_errors: u64,
@@ -57,6 +59,14 @@ pub fn status(status: &Status, look: &Look) -> String {
         out.push(wrap("what is in force is the last good copy, not what lies in the directory", look.width, "  "));
     }
     out.extend(status.files.iter().map(|file| format!("  {}", safe(file))));
+    for rubric in &status.rubrics {
+        let mut line = format!("{}: asked {}, decided {}", rubric.rubric, rubric.asked, rubric.decided);
+        if rubric.failed > 0 {
+            let error = rubric.error.as_deref().unwrap_or_default();
+            line += &format!(", skipped {}: {}", rubric.failed, error.lines().next().unwrap_or_default());
+        }
+        out.push(wrap(&safe(&line), look.width, "  rubric "));
+    }
     if !status.last_change.is_empty() {
         out.push("what it changed:".to_string());
         out.extend(changes(&status.last_change, look));
@@ -68,12 +78,6 @@ pub fn status(status: &Status, look: &Look) -> String {
     if !status.refused_change.is_empty() {
         out.push("what they would change:".to_string());
         out.extend(changes(&status.refused_change, look));
-    }
-    if status.rubric_errors > 0 {
-        out.push(format!(
-            "rubrics were skipped {} times for an error: fleetd charter route shows it",
-            status.rubric_errors
-        ));
     }
     if let Some(error) = &status.handler_error {
         out.push(format!("handlers failed {} times, the last one so:", status.handler_errors));
@@ -108,9 +112,17 @@ pub fn routed(routed: &Routed, look: &Look) -> String {
     let head = format!("{} {}, because {}", look.arrow(), look.bold(&routed.to.to_string()), safe(&routed.because));
     let mut out = vec![wrap(&head, look.width, "")];
     for asked in &routed.asked {
-        let sign = if asked.rubric == routed.rubric { "*" } else { " " };
-        out.push(wrap(&safe(&format!("{}: {}", asked.rubric, asked.said)), look.width, &format!(" {sign} ")));
+        let sign = match asked.verdict {
+            Verdict::Decided => "*",
+            Verdict::Failed | Verdict::Stopped => "!",
+            Verdict::Nothing => " ",
+        };
+        let mut lines = asked.said.lines();
+        let head = format!("{} ({}): {}", asked.rubric, asked.at, lines.next().unwrap_or_default());
+        out.push(wrap(&safe(&head), look.width, &format!(" {sign} ")));
+        out.extend(lines.map(|line| format!("   {}", safe(line))));
     }
+    out.push(look.dim(&format!("   asked by generation {}", routed.generation)));
     out.join("\n")
 }
 
@@ -191,7 +203,8 @@ mod tests {
     fn a_refused_edit_is_shown_beside_what_is_in_force() {
         let shown: Status = serde_json::from_value(json!({
             "dir": "charters/default", "generation": {"number": 3, "hash": "0123456789abcdef"}, "files": ["routes.lua", "team.lua"],
-            "last_good": true, "error": "team.lua:3: no 'recpie'; did you mean 'recipe'?\n  3 | fleet.recpie(\"x\")", "rejected": 1, "rubric_errors": 0
+            "last_good": true, "error": "team.lua:3: no 'recpie'; did you mean 'recipe'?\n  3 | fleet.recpie(\"x\")", "rejected": 1, "rubric_errors": 2,
+            "rubrics": [{"rubric": "bulk", "asked": 5, "decided": 1, "failed": 2, "error": "routes.lua:6: oh"}, {"rubric": "otherwise", "asked": 4, "decided": 4, "failed": 0}]
         }))
         .expect("a status");
         insta::assert_snapshot!(status(&shown, &plain(80)), @r#"
@@ -199,6 +212,8 @@ mod tests {
           what is in force is the last good copy, not what lies in the directory
           routes.lua
           team.lua
+          rubric bulk: asked 5, decided 1, skipped 2: routes.lua:6: oh
+          rubric otherwise: asked 4, decided 4
         the newest files were not taken:
           team.lua:3: no 'recpie'; did you mean 'recipe'?
             3 | fleet.recpie("x")
@@ -242,13 +257,19 @@ mod tests {
     fn every_rubric_that_was_asked_is_shown() {
         let shown: Routed = serde_json::from_value(json!({
             "to": {"role": "w-local"}, "because": "bulk work and a local worker is free", "rubric": "bulk goes local", "generation": 3,
-            "asked": [{"rubric": "urgent first", "said": "nothing"}, {"rubric": "bulk goes local", "said": "w-local: bulk work"}]
+            "asked": [
+                {"rubric": "urgent first", "at": "routes.lua:1", "verdict": "nothing", "said": "nothing"},
+                {"rubric": "broken", "at": "routes.lua:5", "verdict": "failed", "said": "routes.lua:6: oh\n  6 | oh()"},
+                {"rubric": "bulk goes local", "at": "routes.lua:9", "verdict": "decided", "said": "w-local: bulk work"}]
         }))
         .expect("a decision");
         insta::assert_snapshot!(routed(&shown, &plain(80)), @"
         → w-local, because bulk work and a local worker is free
-           urgent first: nothing
-         * bulk goes local: w-local: bulk work
+           urgent first (routes.lua:1): nothing
+         ! broken (routes.lua:5): routes.lua:6: oh
+             6 | oh()
+         * bulk goes local (routes.lua:9): w-local: bulk work
+           asked by generation 3
         ");
     }
 }

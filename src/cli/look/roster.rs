@@ -1,8 +1,11 @@
 //! Roles and workers as tables, and the state of the whole daemon above them.
 //! The counts come ready from the daemon and are never added up here from the rows of workers.
 
+use std::collections::BTreeMap;
+
 use super::table::{Column, draw as table};
 use super::{Look, count, safe, wrap};
+use crate::fleet::load::EndpointLoad;
 use crate::fleet::time::Span;
 use crate::fleet::view::{OpenTurn, RoleView, Roster, WorkerView};
 
@@ -14,6 +17,17 @@ const ROLES: &[Column] = &[
     Column::new("FAILED", 4).right(),
     Column::new("PROFILES", 2).bends(),
     Column::new("ABOUT", 1).bends(),
+];
+
+/// What was used is that of the last hour.
+const ENDPOINTS: &[Column] = &[
+    Column::new("ENDPOINT", 9),
+    Column::new("BUSY", 8).right(),
+    Column::new("FAILED", 6).right(),
+    Column::new("TURNS/H", 5).right(),
+    Column::new("TOKENS IN", 4).right(),
+    Column::new("OUT", 3).right(),
+    Column::new("COST", 4).right(),
 ];
 
 const WORKERS: &[Column] = &[
@@ -49,7 +63,11 @@ pub fn draw(roster: &Roster, look: &Look) -> String {
         false => parts.push(roles(&roster.roles, look)),
     }
     let trouble = roster.roles.iter().filter_map(|role| role.trouble.as_ref()?.holds.as_deref());
-    parts.extend(trouble.map(|why| wrap(&safe(why), look.width, "  ")));
+    let closed = roster.roles.iter().filter_map(|role| role.closed.as_deref());
+    parts.extend(closed.chain(trouble).map(|why| wrap(&safe(why), look.width, "  ")));
+    if !roster.endpoints.is_empty() {
+        parts.push(endpoints(&roster.endpoints, look));
+    }
     match roster.workers.is_empty() {
         true => parts.push(wrap("no workers live now; they start when work comes, or are spawned", look.width, "")),
         false => parts.push(workers(&roster.workers, look)),
@@ -128,6 +146,18 @@ fn roles(roles: &[RoleView], look: &Look) -> String {
         })
         .collect();
     table(look, ROLES, &rows)
+}
+
+fn endpoints(endpoints: &BTreeMap<String, EndpointLoad>, look: &Look) -> String {
+    let some = |n: u64| if n == 0 { String::new() } else { n.to_string() };
+    let row = |(name, load): (&String, &EndpointLoad)| {
+        let busy = load.max_busy.map_or(load.busy.to_string(), |most| format!("{}/{most}", load.busy));
+        let used = &load.used;
+        let cost = if used.cost > 0.0 { format!("${:.2}", used.cost) } else { String::new() };
+        let failed = some(u64::from(load.recent_failures));
+        vec![safe(name).into_owned(), busy, failed, some(used.turns), some(used.input), some(used.output), cost]
+    };
+    table(look, ENDPOINTS, &endpoints.iter().map(row).collect::<Vec<_>>())
 }
 
 fn workers(workers: &[WorkerView], look: &Look) -> String {
@@ -223,6 +253,28 @@ mod tests {
         let drawn = draw(&roster, &plain(60));
         let below = "\n\n  stopped: 'w-local' starts no session by itself, since 5\n  failed within 10m00s\n\n";
         assert!(drawn.contains(below), "{drawn}");
+    }
+
+    #[test]
+    fn endpoints_and_closed_roles_stand_below_the_roles() {
+        let mut roster = Roster { workers: Vec::new(), ..roster() };
+        roster.roles.remove(0);
+        roster.roles[0].closed = Some("closed: 'w-local' is handed nothing until 22:00 (in 3h12m)".into());
+        let used = json!({"turns": 12, "input": 90_000, "output": 700, "cost": 0.456});
+        let endpoints = json!({"bare": {"busy": 0, "recent_failures": 0}, "llm": {"max_busy": 4, "busy": 4, "free": 0, "recent_failures": 2, "used": used}});
+        roster.endpoints = serde_json::from_value(endpoints).expect("endpoints");
+        insta::assert_snapshot!(draw(&roster, &plain(80)), @"
+        ROLE     BUSY  WAITING  WORKERS  FAILED  PROFILES      ABOUT
+        w-local   1/6   12/200        1       2  qwen, sonnet  bulk work on this machin…
+
+          closed: 'w-local' is handed nothing until 22:00 (in 3h12m)
+
+        ENDPOINT  BUSY  FAILED  TURNS/H  TOKENS IN  OUT   COST
+        bare         0
+        llm        4/4       2       12      90000  700  $0.46
+
+        no workers live now; they start when work comes, or are spawned
+        ");
     }
 
     #[test]

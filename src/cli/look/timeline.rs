@@ -6,6 +6,7 @@ use console::Style;
 use super::answer::stderr_end;
 use super::{Look, one_line, safe, wrap};
 use crate::engine::requests::Trace;
+use crate::fleet::routing::Asked;
 use crate::fleet::time::{Span, Time};
 use crate::fleet::turn::{Priority, Turn, TurnState};
 
@@ -92,8 +93,19 @@ fn facts(turn: &Turn) -> Vec<String> {
     first.extend(turn.key.as_ref().map(|key| format!("key {key}")));
     first.push(format!("charter generation {}", turn.generation));
     facts.push(first.join(", "));
+    facts.extend((!turn.files.is_empty()).then(|| format!("about {}", turn.files.join(", "))));
     facts.extend(turn.why.as_ref().map(|why| format!("why: {why}")));
+    if let Some(routed) = &turn.routed {
+        facts.push(format!("routed by the rubrics of generation {}:", routed.generation));
+        let word = |one: &Asked| if one.verdict.is_fault() { " (skipped)" } else { "" };
+        facts
+            .extend(routed.asked.iter().map(|one| format!("- {}{}: {}", one.rubric, word(one), first_line(&one.said))));
+    }
     facts
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 fn sign(mark: &Mark, last: bool, look: &Look) -> String {

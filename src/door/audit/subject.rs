@@ -6,7 +6,7 @@
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::engine::requests::{AskRequest, ReplyRequest, RunRequest, SendRequest, SpawnRequest};
+use crate::engine::requests::{AskRequest, ReplyRequest, RouteRequest, RunRequest, SendRequest, SpawnRequest};
 use crate::fleet::Fleet;
 
 /// What stands for a name that the fleet does not have.
@@ -104,6 +104,12 @@ fn is_known(fleet: &Fleet, name: &str) -> bool {
 impl Subject for SendRequest {
     fn subject(&self) -> About {
         About::default().names(self.to.iter().chain(&self.role)).bytes(self.prompt.len())
+    }
+}
+
+impl Subject for RouteRequest {
+    fn subject(&self) -> About {
+        About::default().bytes(self.prompt.len())
     }
 }
 

@@ -77,17 +77,6 @@ pub(super) struct Stop {
     pub kill: bool,
 }
 
-/// A message as the rubrics see it.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Route {
-    /// What the worker would be asked to do.
-    pub prompt: String,
-    /// A free word for the rubrics.
-    #[serde(default)]
-    pub kind: Option<String>,
-}
-
 /// What to do with the charter.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -139,12 +128,6 @@ impl Subject for Cancel {
 impl Subject for Stop {
     fn subject(&self) -> About {
         About::default().name(&self.worker)
-    }
-}
-
-impl Subject for Route {
-    fn subject(&self) -> About {
-        About::default().bytes(self.prompt.len())
     }
 }
 

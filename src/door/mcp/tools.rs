@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::super::schema;
 use super::{args, shapes};
-use crate::engine::requests::{AskRequest, RunRequest, SendRequest, SpawnRequest};
+use crate::engine::requests::{AskRequest, RouteRequest, RunRequest, SendRequest, SpawnRequest};
 use crate::fleet::caller::Caller;
 use crate::fleet::rules::{self, Door, Verb, Verdict};
 
@@ -70,7 +70,7 @@ pub(super) fn table() -> Vec<Entry> {
         long(tool::<args::Cancel, shapes::Cancelled>("fleet_cancel", Verb::Cancel, Ends, CANCEL)),
         tool::<SpawnRequest, shapes::Worker>("fleet_spawn", Verb::Spawn, Adds, SPAWN),
         tool::<args::Stop, shapes::Worker>("fleet_stop", Verb::Stop, Ends, STOP),
-        tool::<args::Route, shapes::Routed>("fleet_route", Verb::Route, Looks, ROUTE),
+        tool::<RouteRequest, shapes::Routed>("fleet_route", Verb::Route, Looks, ROUTE),
         tool::<args::Nothing, shapes::Recipes>("fleet_recipes", Verb::Recipes, Looks, RECIPES),
         long(tool::<RunRequest, shapes::Ran>("fleet_run", Verb::Run, Adds, RUN)),
         tool::<args::Charter, shapes::Charter>("fleet_charter", Verb::Charter, Adds, CHARTER),
@@ -123,7 +123,7 @@ const CANCEL: &str = "Withdraw a queued turn, interrupt a running one, or end a 
 const SPAWN: &str = "Start a worker of a role and wait until it is ready. Roles start workers by themselves when \
     messages wait; this is for a worker of your own.";
 const STOP: &str = "End a worker with all its processes: after its present turn, or at once.";
-const ROUTE: &str = "Where the charter's rubrics would send a message, and why. Sends nothing.";
+const ROUTE: &str = "Where the charter's rubrics would send a message: which were asked, what each said, and which decided. Sends nothing.";
 const RECIPES: &str = "The recipes of the charter with the schema of their job: jobs of many turns that fan out, gather \
     and survive restarts.";
 const RUN: &str = "Start a recipe. With `wait` you get its value, or `pending`; without, its id, and the end waits in \

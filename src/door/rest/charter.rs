@@ -14,24 +14,8 @@ use super::super::intake::{Json, Nothing, Query};
 use super::super::refused::Refused;
 use super::Door;
 use crate::engine::ports::Files;
+use crate::engine::requests::RouteRequest;
 use crate::fleet::caller::Caller;
-
-/// A message as the rubrics see it.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RouteRequest {
-    /// The message.
-    prompt: String,
-    /// A free word for the kind of work.
-    #[serde(default)]
-    kind: Option<String>,
-}
-
-impl Subject for RouteRequest {
-    fn subject(&self) -> About {
-        About::default().bytes(self.prompt.len())
-    }
-}
 
 /// Where a message would go and why; without effect.
 pub(super) async fn route(
@@ -39,7 +23,7 @@ pub(super) async fn route(
     Extension(caller): Extension<Caller>,
     Json(request): Json<RouteRequest>,
 ) -> Result<Response, Refused> {
-    let routed = door.engine.route(&caller, &request.prompt, request.kind.as_deref()).await?;
+    let routed = door.engine.route(&caller, request).await?;
     Ok(Out(routed).into_response())
 }
 

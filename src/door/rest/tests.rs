@@ -1,19 +1,22 @@
 //! The shapes that only this door has, held against their schemas. Those that all doors share are held in
 //! `door/schema`.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::super::whoami::Whoami;
-use super::charter::RouteRequest;
 use super::health::Health;
 use super::mail::AckRequest;
 use super::runs::Runs;
 use super::team::StopRequest;
 use super::turns::{CancelRequest, Everything};
 use crate::door::schema::tests::{read, written};
+use crate::engine::requests::RouteRequest;
 use crate::engine::requests::SeatView;
 use crate::fleet::caller::{CallerKind, Sender};
 use crate::fleet::ids::TurnId;
+use crate::fleet::load::EndpointLoad;
 use crate::fleet::time::Time;
 use crate::fleet::view::{PausedView, Roster};
 use crate::fleet::worker::Process;
@@ -38,8 +41,8 @@ fn bodies_are_read_as_their_schemas_say() {
         &[json!({}), json!({"messages": "m3"}), json!({"messages": ["t3"]}), json!({"messages": [], "all": true})],
     );
     read::<RouteRequest>(
-        &[json!({"prompt": "x"}), json!({"prompt": "", "kind": null})],
-        &[json!({}), json!({"prompt": 5}), json!({"prompt": "x", "to": "auto"})],
+        &[json!({"prompt": "x"}), json!({"prompt": "", "kind": null, "files": ["a.rs"], "priority": "now"})],
+        &[json!({}), json!({"prompt": 5}), json!({"prompt": "x", "to": "auto"}), json!({"prompt": "x", "files": "a"})],
     );
 }
 
@@ -48,8 +51,10 @@ fn answers_are_written_as_their_schemas_say() {
     let health = || Health { live: true, ready: true, degraded: vec!["why".into()], generation: 3, version: "1" };
     written(&health(), &health());
     let paused = Some(PausedView { by: Sender::Operator, since: Time(4), age_ms: 7 });
-    let everything = |paused| Everything { roster: Roster { paused, ..Roster::default() }, health: health() };
-    written(&everything(None), &everything(paused));
+    let everything =
+        |paused, endpoints| Everything { roster: Roster { paused, endpoints, ..Roster::default() }, health: health() };
+    let endpoints = BTreeMap::from([("llm".to_owned(), EndpointLoad::default())]);
+    written(&everything(None, BTreeMap::new()), &everything(paused, endpoints));
     written(&Runs { runs: Vec::new() }, &Runs { runs: Vec::new() });
     let nobody = |caller, why: &str| Whoami {
         caller,

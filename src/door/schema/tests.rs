@@ -11,13 +11,14 @@ use serde_json::{Map, Value, json};
 
 use super::{given, taken};
 use crate::door::intake::parse;
-use crate::engine::ports::CharterStatus;
+use crate::engine::ports::{CharterStatus, RubricStatus};
 use crate::engine::requests::{
     Acked, Mail, PauseView, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, SendRequest,
     SpawnRequest, Trace,
 };
 use crate::fleet::difference::{Change, Difference};
 use crate::fleet::envelope::Envelope;
+use crate::fleet::load::{EndpointLoad, RoleLoad};
 use crate::fleet::mail::Question;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::run::Run;
@@ -163,6 +164,8 @@ fn envelope() -> Value {
 fn turn() -> Value {
     json!({
         "id": "t17", "sender": "run r3", "to": {"worker": "w-1"}, "because": "there is only one", "kind": "bulk",
+        "files": ["src/a.rs"], "routed": {"rubric": "otherwise", "role": "w", "generation": 3, "asked": [
+            {"rubric": "otherwise", "at": "routes.lua:9", "verdict": "decided", "said": "w: there is only one"}]},
         "priority": "now", "prompt_bytes": 5, "prompt_of": "t9", "key": "k", "accepted": 1, "deadline": 9, "timeout": 8,
         "retry_of": "t9", "tried": ["w-2"], "command": {"argv": ["cargo"], "cwd": "/x", "timeout": "600000ms"}, "shape": {"schema": {"type": "integer"}, "corrections": 2},
         "amends": {"first": "t9", "of": "t9", "complaint": "it is empty", "times": 1, "session": 0, "sent_to": {"role": "w"}}, "step": {"run": "r3", "path": "send#1"}, "generation": 3, "state": "asking",
@@ -221,7 +224,7 @@ fn turns_and_replies_are_written_as_their_schemas_say() {
     );
     written_as::<Pending>(
         json!({"pending": "wait_over", "state": "queued"}),
-        json!({"pending": "question", "turn": "t17", "run": "r3", "state": "asking", "waits": "asks a question",
+        json!({"pending": "question", "turn": "t17", "run": "r3", "state": "asking", "waits": "asks a question", "ahead": 1,
                "questions": [question(), {"question": "q6", "text": "?", "at": 4}]}),
     );
 }
@@ -280,8 +283,14 @@ fn the_team_and_the_charter_are_written_as_their_schemas_say() {
     });
     let blocked = json!({"state": "blocked", "why": "a dialog", "turn": "t17", "process": {"pid": 17, "start": 99}});
     written_as::<WorkerView>(worker.clone(), with(worker.clone(), blocked));
-    let load = json!({"max_busy": 2, "busy": 1, "free": 1, "waiting": 0, "max_waiting": 4, "workers": 1, "recent_failures": 0});
-    let role = with(json!({"name": "w", "about": "works", "profiles": ["p"]}), load.clone());
+    let used = json!({"turns": 2, "input": 90, "output": 7, "cost": 0.5});
+    let load = json!({"max_busy": 2, "busy": 1, "free": 1, "waiting": 0, "max_waiting": 4, "workers": 1, "open": true, "recent_failures": 0, "used": used});
+    written_as::<RoleLoad>(load.clone(), with(load.clone(), json!({"max_workers": 3, "until": 9})));
+    let endpoint = json!({"busy": 1, "recent_failures": 0, "used": used});
+    let capped = with(endpoint.clone(), json!({"max_busy": 2, "free": 1}));
+    written_as::<EndpointLoad>(endpoint, capped.clone());
+    let role =
+        with(json!({"name": "w", "about": "works", "profiles": ["p"], "closed": "closed: until 22:00"}), load.clone());
     let bare = with(json!({"name": "v", "profiles": []}), load);
     let open = json!({"turn": "t17", "state": "queued", "to": "w", "from": "run r3", "age_ms": 7});
     let full = with(open.clone(), json!({"worker": "w-1", "waits": "cap", "ahead": 1}));
@@ -292,15 +301,15 @@ fn the_team_and_the_charter_are_written_as_their_schemas_say() {
     written_as::<Roster>(
         json!({"generation": 0, "roles": [], "workers": [], "open_turns": 0, "turns": [], "open_runs": 0, "mail": {}}),
         json!({"generation": 3, "roles": [role, bare], "workers": [worker], "open_turns": 2, "turns": [open, full],
-               "open_runs": 1, "mail": {"operator": 3}, "paused": {"by": "operator", "since": 4, "age_ms": 7}}),
+               "endpoints": {"llm": capped}, "open_runs": 1, "mail": {"operator": 3}, "paused": {"by": "operator", "since": 4, "age_ms": 7}}),
     );
     let paused = json!({"paused": true, "by": "leader", "since": 4, "age_ms": 7});
     written_as::<PauseView>(json!({"paused": false}), paused);
     let routed = json!({
         "to": {"role": "w"}, "because": "there is only one", "rubric": "otherwise", "generation": 3,
-        "asked": [{"rubric": "bulk goes local", "said": "nothing"}]
+        "asked": [{"rubric": "bulk goes local", "at": "routes.lua:3", "verdict": "nothing", "said": "nothing"}]
     });
-    written_as::<Routed>(routed.clone(), routed);
+    written_as::<Routed>(routed.clone(), with(routed, json!({"to": {"worker": "w-1"}, "role": "w"})));
     let generation = Generation { number: 3, hash: "ab".into() };
     let change = json!({"of": "role", "name": "w", "words": "role 'w': max_busy 6 → 3"});
     let change: Change = serde_json::from_value(change).unwrap();
@@ -322,6 +331,9 @@ fn the_team_and_the_charter_are_written_as_their_schemas_say() {
         ..Default::default()
     };
     written(&CharterStatus::default(), &status);
+    let rubric = json!({"rubric": "otherwise", "asked": 3, "decided": 2, "failed": 1});
+    let failed = json!({"error": "x.lua:3: oh", "place": "x.lua:3", "failed_at": 9});
+    written_as::<RubricStatus>(rubric.clone(), with(rubric, failed));
 }
 
 #[test]

@@ -79,6 +79,7 @@ impl Handle {
             run: None,
             state: turn.state.word().into(),
             waits: fleet.why_it_waits(turn, self.now()),
+            ahead: fleet.ahead(turn),
             questions: questions.iter().map(|question| fleet.view_question(question)).collect(),
         }
     }
@@ -91,6 +92,7 @@ impl Handle {
             run: Some(run.id),
             state: "running".into(),
             waits: Some(format!("{} of {} turns settled", run.settled, run.sent)),
+            ahead: None,
             questions: questions.iter().map(|question| fleet.view_question(question)).collect(),
         }
     }

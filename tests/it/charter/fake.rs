@@ -240,6 +240,7 @@ pub fn free(roles: &[&str]) -> TeamLoad {
                 ((*role).into(), load)
             })
             .collect::<BTreeMap<_, _>>(),
+        ..TeamLoad::default()
     }
 }
 

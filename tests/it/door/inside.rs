@@ -66,6 +66,7 @@ impl Policy for Pretended {
                 to: Address::Role("w-upper".into()),
                 because: "there is only one".into(),
                 rubric: "otherwise".into(),
+                role: None,
                 asked: Vec::new(),
                 generation: 1,
             })

@@ -6,6 +6,7 @@ use rmcp::model::CallToolResult;
 use super::super::super::whoami::Whoami;
 use super::super::{args, shapes};
 use super::{Call, given};
+use crate::engine::requests::RouteRequest;
 use crate::fleet::ids::WorkerName;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::rules::{Door, Verb};
@@ -70,8 +71,8 @@ impl Call<'_> {
         Ok(given(&status))
     }
 
-    pub(super) async fn route(&self, args: args::Route) -> Given {
-        Ok(given(&self.door.engine.route(&self.caller, &args.prompt, args.kind.as_deref()).await?))
+    pub(super) async fn route(&self, request: RouteRequest) -> Given {
+        Ok(given(&self.door.engine.route(&self.caller, request).await?))
     }
 
     pub(super) fn recipes(&self, _: args::Nothing) -> Given {

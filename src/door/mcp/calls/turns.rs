@@ -33,6 +33,7 @@ impl Call<'_> {
                 run: None,
                 state: accepted.turn.state.word().into(),
                 waits: accepted.waits,
+                ahead: accepted.ahead,
                 questions: Vec::new(),
             })));
         };
@@ -51,6 +52,7 @@ impl Call<'_> {
                 run: Some(started.id),
                 state: "running".into(),
                 waits: None,
+                ahead: None,
                 questions: Vec::new(),
             })));
         };

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::runs::RUNS;
 use super::{Gives, Path, Shape, Takes};
 use crate::door::intake::Nothing;
-use crate::door::rest::charter::{CharterQuery, DifferenceRequest, RouteRequest};
+use crate::door::rest::charter::{CharterQuery, DifferenceRequest};
 use crate::door::rest::health::Health;
 use crate::door::rest::mail::{AckRequest, PollQuery};
 use crate::door::rest::team::StopRequest;
@@ -18,6 +18,7 @@ use crate::door::rest::turns::{CancelRequest, Everything, StatusQuery, WaitQuery
 use crate::door::schema;
 use crate::door::whoami::Whoami;
 use crate::engine::ports::CharterStatus;
+use crate::engine::requests::RouteRequest;
 use crate::engine::requests::{
     Acked, AskRequest, Asked, Mail, Noted, PauseView, Pending, ReplyRequest, RunDetail, RunResult, SeatView,
     SendRequest, SpawnRequest, Trace,

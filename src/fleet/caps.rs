@@ -1,0 +1,88 @@
+//! Caps: how many may be busy at once, by role and by endpoint, and how many may live. They bound what is handed out
+//! anew and end nothing: where more are busy than a lowered cap says, nothing is handed out until enough have ended.
+//!
+//! What is counted are the rows of the workers, so a restart counts the same, and a run's turns count like all others.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::ids::RoleName;
+use super::state::Fleet;
+use super::team::{Profile, Role, Team};
+use super::time::Time;
+use super::worker::Worker;
+
+impl Fleet {
+    /// Returns whether a role as a whole takes no further turn now, whoever of it is free.
+    pub(super) fn is_held(&self, spec: &Role, now: Time) -> bool {
+        self.parked.contains_key(&spec.name) || !spec.is_open(now) || self.busy_of(&spec.name) >= spec.max_busy as usize
+    }
+
+    /// Returns how many workers of a role are busy.
+    pub(super) fn busy_of(&self, role: &RoleName) -> usize {
+        self.of_role(role).filter(|worker| worker.is_occupied()).count()
+    }
+
+    /// Returns how many workers of every endpoint are busy.
+    pub(super) fn busy_of_endpoints(&self) -> BTreeMap<&str, usize> {
+        let mut busy = BTreeMap::new();
+        for worker in self.workers.values().filter(|worker| worker.is_occupied()) {
+            if let Some(endpoint) = &worker.profile.endpoint {
+                *busy.entry(endpoint.as_str()).or_default() += 1;
+            }
+        }
+        busy
+    }
+
+    /// Returns the endpoints of which as many workers are busy as fleetd.toml allows, all roles together.
+    pub(super) fn full_endpoints(&self) -> Full {
+        if self.limits.endpoints.values().all(Option::is_none) {
+            return Full::default();
+        }
+        let busy = self.busy_of_endpoints();
+        let caps = self.limits.endpoints.iter().filter_map(|(name, cap)| Some((name, (*cap)?)));
+        let full = caps.filter(|(name, cap)| busy.get(name.as_str()).is_some_and(|busy| *busy >= *cap as usize));
+        Full(full.map(|(name, _)| name.clone()).collect())
+    }
+
+    /// Returns how many more workers of an endpoint may be busy; none = as many as one likes.
+    pub(super) fn free_of_endpoint(&self, endpoint: Option<&str>) -> Option<usize> {
+        let cap = (*self.limits.endpoints.get(endpoint?)?)? as usize;
+        Some(cap.saturating_sub(self.busy_of_endpoints().get(endpoint?).copied().unwrap_or(0)))
+    }
+
+    /// Returns how many workers of a role may live that it started by itself.
+    pub(super) fn most_living(spec: &Role) -> usize {
+        spec.max_workers.unwrap_or(spec.max_busy) as usize
+    }
+
+    /// Says that an endpoint has as many busy workers as it may have.
+    pub(super) fn why_endpoint(&self, endpoint: &str) -> String {
+        let busy = self.busy_of_endpoints().get(endpoint).copied().unwrap_or(0);
+        let cap = self.limits.endpoints.get(endpoint).copied().flatten().unwrap_or(0);
+        format!("cap of endpoint '{endpoint}': {busy} of {cap} workers on it are busy")
+    }
+}
+
+/// Endpoints on which no further turn may be worked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Full(BTreeSet<String>);
+
+impl Full {
+    /// Returns whether a worker is free and its endpoint has a place for it.
+    pub(super) fn lets(&self, team: &Team, worker: &Arc<Worker>) -> bool {
+        worker.is_free() && self.has_place(next_profile(team, worker))
+    }
+
+    /// Returns whether a worker with this profile would find a place on its endpoint.
+    pub(super) fn has_place(&self, profile: &Profile) -> bool {
+        profile.endpoint.as_ref().is_none_or(|endpoint| !self.0.contains(endpoint))
+    }
+}
+
+/// Returns the profile with which a worker would work at its next turn: one that lives only inside its turns goes by the
+/// newest charter.
+pub(super) fn next_profile<'a>(team: &'a Team, worker: &'a Worker) -> &'a Profile {
+    let newest = team.profiles.get(&worker.profile.name).filter(|profile| !profile.has_session());
+    newest.filter(|_| !worker.profile.has_session()).unwrap_or(&worker.profile)
+}
