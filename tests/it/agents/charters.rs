@@ -37,8 +37,8 @@ fn the_first_of_two_kinds_of_agents_wins_and_the_other_is_stopped() {
     assert_eq!(value["text"], "it is done", "{run}");
     assert!(["claude", "opencode"].contains(&value["launcher"].as_str().unwrap()), "{run}");
     assert!(value["work"]["branch"].as_str().unwrap().starts_with("fleet/"), "{run}");
-    let said = team.house.fleetd(&["run", "show", run["id"].as_str().unwrap(), "--state"]).arg(team.house.state());
-    let said = { said }.output().unwrap();
+    let mut show = team.house.fleetd(&["run", "show", run["id"].as_str().unwrap(), "--state"]);
+    let said = show.arg(team.house.state()).output().unwrap();
     let shown = String::from_utf8_lossy(&said.stdout).into_owned();
     assert!(shown.contains("race"), "{shown}");
     if std::env::var_os("FLEETD_SHOW").is_some() {
