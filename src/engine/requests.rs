@@ -43,7 +43,13 @@ pub struct SendRequest {
     /// The files that it is about, as paths in the repository; the charter's rubrics may send it to the worker that knows
     /// them. They are not opened: what the worker is to do with them stands in the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 64), inner(length(min = 1, max = 512)))]
+    #[schemars(
+        length(max = 64),
+        inner(
+            length(min = 1, max = 512),
+            regex(pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")
+        )
+    )]
     pub files: Vec<String>,
     /// `now` goes before everything that waits at the same address; `normal` waits its turn.
     #[serde(default)]
@@ -80,7 +86,13 @@ pub struct RouteRequest {
     pub kind: Option<String>,
     /// The files that it is about, as paths in the repository.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 64), inner(length(min = 1, max = 512)))]
+    #[schemars(
+        length(max = 64),
+        inner(
+            length(min = 1, max = 512),
+            regex(pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")
+        )
+    )]
     pub files: Vec<String>,
     /// `now` if it would go before others.
     #[serde(default)]

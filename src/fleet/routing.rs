@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ids::RoleName;
-use super::refusal::{Refusal, RefusalKind};
+use super::refusal::Refusal;
 use super::team::Address;
 use super::time::Time;
 
@@ -130,12 +130,14 @@ fn cut(text: &mut String) {
 pub fn check_files(files: &[String]) -> Result<(), Refusal> {
     if files.len() > MOST_FILES {
         let message = format!("the message names {} files, the limit is {MOST_FILES}", files.len());
-        return Err(Refusal::new(RefusalKind::TooLarge, message).hint("name the directory they are in"));
+        return Err(Refusal::invalid(message).hint("name the directory they are in"));
     }
     for file in files {
-        if file.len() > LONGEST_FILE {
-            let message = format!("the name of a file has {} bytes, the limit is {LONGEST_FILE}", file.len());
-            return Err(Refusal::new(RefusalKind::TooLarge, message));
+        let letters = file.chars().count();
+        if letters > LONGEST_FILE {
+            return Err(Refusal::invalid(format!(
+                "the name of a file has {letters} letters, the limit is {LONGEST_FILE}"
+            )));
         }
         if file.trim().is_empty() || file.chars().any(char::is_control) {
             return Err(Refusal::invalid(format!("{file:?} cannot be the name of a file"))
@@ -148,6 +150,7 @@ pub fn check_files(files: &[String]) -> Result<(), Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use super::super::refusal::RefusalKind;
 
     #[test]
     fn a_turn_keeps_a_bounded_part_of_what_was_said() {
@@ -174,8 +177,8 @@ mod tests {
     fn names_of_files_are_bounded() {
         let refused = |files: &[&str]| check_files(&files.iter().map(|file| (*file).to_owned()).collect::<Vec<_>>());
         assert_eq!(refused(&["src/a.rs", "docs/"]), Ok(()));
-        assert!(refused(&["a"; 65]).is_err_and(|refusal| refusal.kind == RefusalKind::TooLarge));
-        assert!(refused(&["x".repeat(513).as_str()]).is_err_and(|refusal| refusal.kind == RefusalKind::TooLarge));
+        assert!(refused(&["a"; 65]).is_err_and(|refusal| refusal.kind == RefusalKind::Invalid));
+        assert!(refused(&["x".repeat(513).as_str()]).is_err_and(|refusal| refusal.kind == RefusalKind::Invalid));
         for file in ["", " ", "a\nb", "\u{1b}[2J"] {
             assert!(refused(&[file]).is_err_and(|refusal| refusal.kind == RefusalKind::Invalid), "{file:?}");
         }
