@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::daemon::Serving;
-use crate::figures::{bare_commit, median, timed};
+use crate::figures::{bare_commit, median};
 use crate::http::Connection;
 use crate::table::Table;
 
@@ -46,15 +46,18 @@ pub fn measure(table: &mut Table) {
     rubrics(table, &mut connection);
     steps(table, &mut connection, dir.path());
     reload(table, &mut connection, &charter);
-    let idle = daemon.resident();
-    let begun = Instant::now();
-    for _ in 0..WAITING {
-        let (status, run) = connection.post("/v1/run", r#"{"recipe":"waits"}"#);
-        assert_eq!(status, 202, "{run}");
+    let (idle, begun, mut waiting) = (daemon.resident(), Instant::now(), 0);
+    loop {
+        match connection.post("/v1/run", r#"{"recipe":"waits"}"#) {
+            (202, _) if waiting < WAITING => waiting += 1,
+            // No more are taken than so many.
+            _ => break,
+        }
     }
-    table.plain(&format!("{WAITING} runs begun"), format!("{} ms", begun.elapsed().as_millis()), "no bar");
+    table.plain(&format!("{waiting} runs begun"), format!("{} ms", begun.elapsed().as_millis()), "no bar");
     let resident = format!("{:.0} MB (idle {idle:.0} MB)", daemon.resident());
-    table.plain(&format!("{WAITING} runs that wait: resident memory"), resident, "bar: 100 MB");
+    let bar = format!("bar: 100 MB for {WAITING}");
+    table.plain(&format!("{waiting} runs that wait: resident memory"), resident, &bar);
 }
 
 /// What two rubrics add to a request, in the middle and at the slow end.
@@ -102,10 +105,10 @@ fn reload(table: &mut Table, connection: &mut Connection, charter: &Path) {
     let mut times = Vec::new();
     for n in 0..20 {
         std::fs::write(charter.join("more.lua"), format!("local n = {n}\nreturn n\n")).expect("a charter");
-        times.push(timed(1, || {
-            let (status, said) = connection.post("/v1/charter/reload", "{}");
-            assert_eq!(status, 200, "{said}");
-        }));
+        let begun = Instant::now();
+        let (status, said) = connection.post("/v1/charter/reload", "{}");
+        times.push(begun.elapsed());
+        assert_eq!(status, 200, "{said}");
     }
     table.plain("a reload, from rest to swap", format!("{:.1} ms", median(times).as_secs_f64() * 1e3), "bar: 50 ms");
 }

@@ -149,8 +149,8 @@ pub fn check_files(files: &[String]) -> Result<(), Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use super::super::refusal::RefusalKind;
+    use super::*;
 
     #[test]
     fn a_turn_keeps_a_bounded_part_of_what_was_said() {
