@@ -1,16 +1,18 @@
 //! What a charter may say: one description per verb, step and field, from which come the check of unknown fields, the
 //! meta file for editors and the reference in `docs/charters.md`.
-//! Here are the verbs and the steps; the fields of tables are in `fields`, what a test may do is in `checks`.
+//! Here are the verbs and the steps; the fields of tables are in `fields`, what rubrics see in `rubrics`, what a test may do in `checks`.
 
 mod checks;
 mod events;
 mod fields;
 mod plans;
+mod rubrics;
 
-pub(super) use checks::TESTS;
+pub(super) use checks::*;
 pub(super) use events::{ACTION, EVENTS};
 pub(super) use fields::*;
 pub(super) use plans::*;
+pub(super) use rubrics::*;
 
 /// One field of a spec.
 pub(super) struct Field {

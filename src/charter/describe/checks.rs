@@ -1,7 +1,7 @@
-//! What a test may do: the functions of its argument `t`, which are called with a dot.
+//! What a test may do: the functions of its argument `t`, which are called with a dot, and the tables of these.
 //! The verbs and steps of a charter itself are in `describe`.
 
-use super::Described;
+use super::{Described, Field, field};
 
 /// What a test may do; called with a dot.
 pub(in crate::charter) const TESTS: &[Described] = &[
@@ -114,4 +114,35 @@ end)"#,
         spec: None,
         example: "",
     },
+];
+
+/// Fields of what `t.run` gives back.
+pub(in crate::charter) const TEST_RUN: &[Field] = &[
+    field("outcome", "string", "`done`, `partial`, `failed`, `timed_out` or `budget`."),
+    field("value", "any", "The run's value."),
+    field("why", "string?", "Why, unless it is done."),
+];
+
+/// Fields of the task that `t.route` takes.
+pub(in crate::charter) const TEST_TASK: &[Field] = &[
+    field("prompt", "string?", "The text; empty if absent."),
+    field("kind", "string?", "Its kind."),
+    field("files", "string[]?", "The files that it is about."),
+    field("from", "string?", "Who sends; `leader` if absent."),
+    field("urgent", "boolean?", "True when it asks to go first."),
+];
+
+/// Fields of what `t.route` gives back.
+pub(in crate::charter) const TEST_ROUTE: &[Field] = &[
+    field("role", "string?", "The role that gets it."),
+    field("worker", "string?", "The worker that gets it."),
+    field("because", "string", "Why."),
+    field("rubric", "string", "The rubric that decided."),
+];
+
+/// Fields of what `t.sent` lists.
+pub(in crate::charter) const TEST_SENT: &[Field] = &[
+    field("to", "string", "The role or worker it went to."),
+    field("prompt", "string", "The prompt."),
+    field("kind", "string?", "Its kind."),
 ];
