@@ -14,14 +14,12 @@ use crate::fleet::caller::Sender;
 use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::{Key, MessageId, QuestionId, RunId, TurnId};
 use crate::fleet::record::Event;
-use crate::fleet::run::{Run, Step};
-use crate::fleet::team::RecipeSpec;
 use crate::fleet::time::{Span, Time};
 use crate::fleet::turn::Priority;
 use crate::fleet::view::{QuestionView, TurnView, WorkerView};
 use crate::fleet::worker::Process;
 
-pub use runs::{Replayed, ReplayedFrom, ReplayedStep, ReplayedTo, ResumeRequest, StepTurn, WhichCharter};
+pub use runs::*;
 
 /// A message to a worker, a role or the rubrics. `to` and `role` are two words for the same; exactly one is given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -119,28 +117,6 @@ enum SchemaArgument {
     Whole(serde_json::Map<String, Value>),
 }
 
-/// A start of a recipe.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RunRequest {
-    /// The recipe's name.
-    pub recipe: String,
-    /// Its job: an object with the fields of the recipe's `input`, or any JSON for a recipe without one. An empty object
-    /// if absent.
-    #[serde(default)]
-    pub job: Value,
-    /// How long the run may take, as `"8m"` or a number of seconds; the recipe's own deadline still holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Span>,
-    /// How long the call waits for the end, as `"8m"` or a number of seconds, 60 minutes at most; if absent, it
-    /// answers at once with the stored run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Span>,
-    /// Idempotency key: the same key and body is the same run; another body is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<Key>,
-}
-
 /// What came of a wait for a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Waited {
@@ -184,25 +160,6 @@ pub enum PendingKind {
     Question,
     /// The time of the wait is over; it goes on.
     WaitOver,
-}
-
-/// A run with its value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RunResult {
-    /// The run.
-    #[serde(flatten)]
-    pub run: Run,
-    /// What the recipe returned: any JSON; null while it runs.
-    pub value: Arc<Value>,
-}
-
-/// What came of a wait for a run.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RunWaited {
-    /// The run ended.
-    Ended(Box<RunResult>),
-    /// The run is open.
-    Open(Pending),
 }
 
 /// What waits in the caller's mailbox.
@@ -289,31 +246,6 @@ pub struct Trace {
     /// The end of what the worker's process wrote to stderr, if the turn ended without a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-}
-
-/// Everything known of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RunDetail {
-    /// The run with its value.
-    #[serde(flatten)]
-    pub result: RunResult,
-    /// Its steps, in the order in which they began.
-    pub steps: Vec<Step>,
-    /// The latest turns of its last steps, up to 200.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub turns: Vec<StepTurn>,
-    /// Its open questions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub questions: Vec<QuestionView>,
-}
-
-/// The recipes of the charter in force.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Recipes {
-    /// The charter generation that declares them.
-    pub generation: u64,
-    /// All recipes, by name.
-    pub recipes: Vec<RecipeSpec>,
 }
 
 /// By which request a call came, of a client that names its requests.

@@ -1,14 +1,87 @@
-//! What is shown of the steps of a run, and of a replay that does nothing; and how a run that failed is asked to go on.
+//! How a run is started and asked to go on, what is shown of it and its steps, and of a replay that does nothing.
 //! Field names here are a promise to every client, as beside this file.
+
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::fleet::envelope::Usage;
-use crate::fleet::ids::{RunId, StepPath, TurnId, WorkerName};
-use crate::fleet::team::Generation;
+use crate::fleet::ids::{Key, RunId, StepPath, TurnId, WorkerName};
+use crate::fleet::run::{Run, Step};
+use crate::fleet::team::{Generation, RecipeSpec};
+use crate::fleet::time::Span;
 use crate::fleet::turn::{Outcome, TurnState};
+use crate::fleet::view::QuestionView;
+
+use super::Pending;
+
+/// A start of a recipe.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunRequest {
+    /// The recipe's name.
+    pub recipe: String,
+    /// Its job: an object with the fields of the recipe's `input`, or any JSON for a recipe without one. An empty object
+    /// if absent.
+    #[serde(default)]
+    pub job: Value,
+    /// How long the run may take, as `"8m"` or a number of seconds; the recipe's own deadline still holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Span>,
+    /// How long the call waits for the end, as `"8m"` or a number of seconds, 60 minutes at most; if absent, it
+    /// answers at once with the stored run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Span>,
+    /// Idempotency key: the same key and body is the same run; another body is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Key>,
+}
+
+/// A run with its value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunResult {
+    /// The run.
+    #[serde(flatten)]
+    pub run: Run,
+    /// What the recipe returned: any JSON; null while it runs.
+    pub value: Arc<Value>,
+}
+
+/// What came of a wait for a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunWaited {
+    /// The run ended.
+    Ended(Box<RunResult>),
+    /// The run is open.
+    Open(Pending),
+}
+
+/// Everything known of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunDetail {
+    /// The run with its value.
+    #[serde(flatten)]
+    pub result: RunResult,
+    /// Its steps, in the order in which they began.
+    pub steps: Vec<Step>,
+    /// The latest turns of its last steps, up to 200.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<StepTurn>,
+    /// Its open questions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<QuestionView>,
+}
+
+/// The recipes of the charter in force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Recipes {
+    /// The charter generation that declares them.
+    pub generation: u64,
+    /// All recipes, by name.
+    pub recipes: Vec<RecipeSpec>,
+}
 
 /// The turn of a step, as far as a look at its run shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
