@@ -38,6 +38,7 @@ mod steps;
 mod stuck;
 mod tally;
 pub mod testing;
+mod times;
 mod vm;
 mod watch;
 mod world;
@@ -69,7 +70,7 @@ pub use reference::{meta, reference};
 pub use schema::check_job;
 pub use sources::Sources;
 use tally::Tally;
-use vm::{Job, Loaded};
+use vm::{Job, Loaded, Said, Unfit};
 pub use watch::Saves;
 
 /// How long a rubric may keep its asker waiting, queue and all.
@@ -110,6 +111,9 @@ pub struct Options {
     pub poll: Duration,
     /// Whether the system is asked to tell of changes; without, only the looks now and then see them.
     pub hints: bool,
+    /// How many runs that wait stay in the memory of a VM; the others begin again from their journal when something
+    /// comes for them.
+    pub held_runs: usize,
 }
 
 /// The charter in force; a cheap handle.
@@ -136,13 +140,14 @@ struct Inner {
     journal: Arc<dyn Journal>,
     clock: Arc<dyn Clock>,
     load: Load,
+    held_runs: usize,
     current: Mutex<Option<Arc<Loaded>>>,
     living: Mutex<Vec<Weak<Loaded>>>,
     status: Mutex<CharterStatus>,
     tally: Mutex<Tally>,
     ended: Mutex<Vec<RunId>>,
     orders: UnboundedSender<Order>,
-    inputs: UnboundedSender<RunInput>,
+    inputs: UnboundedSender<Said>,
     upward: UnboundedSender<Upward>,
     reloading: tokio::sync::Mutex<reload::Memory>,
 }
@@ -170,6 +175,7 @@ impl Charter {
             journal: options.journal,
             clock: options.clock,
             load: options.load,
+            held_runs: options.held_runs,
             tally: Mutex::default(),
             current: Mutex::new(None),
             living: Mutex::new(Vec::new()),
@@ -260,6 +266,11 @@ impl Inner {
         self.living.lock().expect("never poisoned: no code runs under it").iter().filter_map(Weak::upgrade).collect()
     }
 
+    /// Builds a generation on a thread of its own.
+    async fn build(&self, sources: Arc<Sources>, generation: Generation, with_tests: bool) -> Result<Loaded, Unfit> {
+        Loaded::build(sources, generation, with_tests, self.held_runs, self.inputs.clone()).await
+    }
+
     fn status(&self) -> MutexGuard<'_, CharterStatus> {
         self.status.lock().expect("never poisoned: no code runs under it")
     }
@@ -270,6 +281,7 @@ impl Inner {
         if let Some(current) = self.current() {
             let tally = self.tally.lock().expect("never poisoned: no code runs under it");
             status.rubrics = tally.of(&current.team);
+            status.rubric_times = tally.times(&current.team);
         }
         status
     }
@@ -324,7 +336,7 @@ impl Inner {
                 let broken = answer.asked.iter().filter(|one| one.verdict.is_fault()).count() as u64;
                 self.status().rubric_errors += broken;
                 let mut tally = self.tally.lock().expect("never poisoned: no code runs under it");
-                tally.count(answer.generation, &answer.asked, self.clock.now());
+                tally.count(answer.generation, &answer.asked, answer.took, self.clock.now());
                 answer.routed
             }
             _ => Err(Refusal::new(RefusalKind::Unavailable, "the charter did not answer within 2 s")),

@@ -26,13 +26,23 @@ const TURNS: usize = 30;
 const TEAM: &str = r#"
 fleet.profile("logged", { launcher = "typed", command = { "AGENT", "--work", "0", "--log", "FIFO" }, typing = { quiet = "50ms" } })
 fleet.profile("instant", { launcher = "typed", command = { "AGENT", "--work", "0" }, typing = { quiet = "50ms" } })
+fleet.profile("second", { launcher = "typed", command = { "AGENT", "--work", "1000" }, typing = { quiet = "50ms" } })
 fleet.role("logged", { profiles = { "logged" }, max_busy = 1 })
 fleet.role("instant", { profiles = { "instant" }, max_busy = 200, max_waiting = 1000 })
-fleet.recipe("all", { input = { parts = "integer" } }, function(job, run)
+fleet.role("second", { profiles = { "second" }, max_busy = 200, max_waiting = 1000 })
+fleet.route("urgent work", function(task, team)
+  if task.urgent and team.roles.second.free > 0 then return { role = "second", because = "it is urgent" } end
+end)
+fleet.route("whatever is free", function(task, team)
+  for name, role in team.roles do
+    if role.free > 0 then return { role = name, because = name .. " has room" } end
+  end
+end)
+fleet.recipe("all", { input = { parts = "integer", to = "string" } }, function(job, run)
   local parts = {}
   for n = 1, job.parts do parts[n] = n end
   local slowest = 0
-  for _, reply in ipairs(run:each(parts, function(n) return run:send { to = "instant", prompt = "part " .. n } end)) do
+  for _, reply in ipairs(run:each(parts, function(n) return run:send { to = job.to, prompt = "part " .. n } end)) do
     slowest = math.max(slowest, reply.times.settled - reply.times.handed)
   end
   return { slowest = slowest }
@@ -44,7 +54,10 @@ pub fn measure(table: &mut Table) {
     let dir = TempDir::new().expect("a directory");
     let daemon = serve(dir.path());
     typed(table, &daemon, dir.path());
-    fan_out(table, &daemon);
+    fan_out(table, &daemon, "instant", "that answer at once");
+    rubrics(table, &daemon);
+    retire(&daemon);
+    fan_out(table, &daemon, "second", "that work for a second");
 }
 
 fn serve(dir: &Path) -> Serving {
@@ -101,35 +114,49 @@ fn bare(dir: &Path, root: Process, read: &mut File) -> Duration {
     median(times.collect())
 }
 
-fn fan_out(table: &mut Table, daemon: &Serving) {
+fn fan_out(table: &mut Table, daemon: &Serving, role: &str, which: &str) {
     let begun = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
                 let mut connection = Connection::open(&daemon.url);
                 for _ in 0..WORKERS / 8 {
-                    let (status, worker) = connection.post("/v1/spawn", r#"{"role":"instant"}"#);
+                    let (status, worker) = connection.post("/v1/spawn", &format!(r#"{{"role":"{role}"}}"#));
                     assert_eq!(status, 200, "{worker}");
                 }
             });
         }
     });
     table.plain(&format!("{WORKERS} sessions up"), format!("{} ms", begun.elapsed().as_millis()), "no bar");
-    table.plain(
-        &format!("daemon: resident memory, {WORKERS} sessions"),
-        format!("{:.1} MB", daemon.resident()),
-        "no bar",
-    );
+    let resident = format!("{:.1} MB", daemon.resident());
+    table.plain(&format!("daemon: resident memory, {WORKERS} sessions"), resident, "no bar");
     let mut connection = Connection::open(&daemon.url);
     let begun = Instant::now();
-    let job = format!(r#"{{"recipe":"all","job":{{"parts":{WORKERS}}},"wait":"5m"}}"#);
+    let job = format!(r#"{{"recipe":"all","job":{{"parts":{WORKERS},"to":"{role}"}},"wait":"5m"}}"#);
     let (status, run) = connection.post("/v1/run", &job);
     let wall = begun.elapsed();
     assert_eq!(status, 200, "{run}");
     let run: Value = serde_json::from_str(&run).expect("JSON");
     let slowest = run["value"]["slowest"].as_f64().expect("a time");
-    let what = format!("fan-out to {WORKERS} typed workers");
+    let what = format!("fan-out to {WORKERS} typed workers {which}");
     table.time(&what, wall, "its slowest part; bar: 1.05", Duration::from_secs_f64(slowest / 1e3));
+}
+
+/// Two rubrics that look at the team, beside two hundred workers in it.
+fn rubrics(table: &mut Table, daemon: &Serving) {
+    let mut connection = Connection::open(&daemon.url);
+    crate::charters::route_often(&mut connection, r#"{"prompt":"x"}"#);
+    let what = format!("two rubrics, beside {WORKERS} workers");
+    table.plain(&what, crate::charters::rubric_times(&mut connection), "bar: 50 µs at p99");
+}
+
+/// Ends all sessions, so that the next ones have the machine for themselves.
+fn retire(daemon: &Serving) {
+    let mut connection = Connection::open(&daemon.url);
+    for n in 1..=WORKERS {
+        let (status, stopped) = connection.post("/v1/stop", &format!(r#"{{"worker":"instant-{n}","kill":true}}"#));
+        assert_eq!(status, 200, "{stopped}");
+    }
 }
 
 /// Waits until the program was given these bytes.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 
-use super::vm::{Job, Loaded};
+use super::vm::{Job, Loaded, Said};
 use super::{Inner, Upward};
 use crate::engine::ports::JournalError;
 use crate::fleet::ids::{RunId, StepPath};
@@ -32,6 +32,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub(super) enum Order {
     /// By the engine.
     Run(RunEffect),
+    /// By a VM: something came for this run while it slept.
+    Wake(RunId),
     /// By the watchdog: this generation is stuck; its runs must go on elsewhere.
     Stuck {
         /// The generation.
@@ -60,6 +62,13 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
             Order::Run(RunEffect::Drop(run)) => {
                 if let Some((_, home)) = homes.remove(&run) {
                     home.give(Job::Drop(run));
+                }
+            }
+            // Its journal has what came for it. If it ended meanwhile, nobody is to be woken.
+            Order::Wake(run) => {
+                let asleep = homes.get(&run).map(|(run, _)| Arc::clone(run));
+                if let Some(run) = asleep {
+                    start(&inner, &mut homes, run).await;
                 }
             }
             Order::Stuck { home: stuck, hung } => {
@@ -101,7 +110,10 @@ async fn start(inner: &Arc<Inner>, homes: &mut HashMap<RunId, (Arc<Run>, Arc<Loa
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }
-            Err(Unprepared::Unreadable(why) | Unprepared::Impossible(why)) => return fail(inner, run.id, why),
+            Err(Unprepared::Unreadable(why) | Unprepared::Impossible(why)) => {
+                homes.remove(&run.id);
+                return fail(inner, run.id, why);
+            }
         }
     }
 }
@@ -148,7 +160,7 @@ async fn prepare(
 ///
 /// Sends without an address are asked for one after the other, in their order. While the rubrics cannot be asked, each
 /// such send waits beside the road and everything else goes on.
-pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<RunInput>, _keep: UnboundedSender<Order>) {
+pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<Said>, _keep: UnboundedSender<Order>) {
     let mut waiting: JoinSet<(RunInput, Result<Routed, Refusal>, Duration)> = JoinSet::new();
     // A run that is moved meanwhile comes to the same send again, and must not send twice.
     let mut held: HashSet<(RunId, StepPath)> = HashSet::new();
@@ -163,7 +175,14 @@ pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<RunInput
                 }
             },
             input = inputs.recv() => {
-                let Some(input) = input else { return };
+                let input = match input {
+                    Some(Said::Reached(input)) => input,
+                    Some(Said::Asleep(run)) => {
+                        inner.order(Order::Wake(run));
+                        continue;
+                    }
+                    None => return,
+                };
                 if let RunInput::Ended { run, .. } = &input {
                     inner.ended.lock().expect("never poisoned: no code runs under it").push(*run);
                 }

@@ -99,7 +99,7 @@ impl Inner {
         tracing::error!("the charter cannot be taken as it is; the last good copy of it comes into force");
         let mut memory = self.reloading.lock().await;
         let generation = memory.next(sources.hash());
-        let built = Loaded::build(Arc::new(sources), generation, false, self.inputs.clone()).await;
+        let built = self.build(Arc::new(sources), generation, false).await;
         match built {
             Ok(loaded) => self.swap(&mut memory, loaded, true).await,
             Err(unfit) => tracing::error!(error = %unfit.errors, "the last good copy of the charter does not load"),
@@ -134,7 +134,7 @@ impl Inner {
         let generation = memory.next(&hash);
         // At the start there may be nothing that a failing test could keep in force; a copy of other files is.
         let with_tests = why != Why::Start || memory.copy.as_ref().is_some_and(|copy| *copy != hash);
-        let built = Loaded::build(Arc::clone(&sources), generation, with_tests, self.inputs.clone()).await;
+        let built = self.build(Arc::clone(&sources), generation, with_tests).await;
         match built {
             Ok(loaded) => {
                 self.swap(&mut memory, loaded, false).await;
@@ -163,7 +163,7 @@ impl Inner {
             })?
             .ok_or_else(|| impossible("is not in the journal any more".into()))?;
         let sources = Arc::new(Sources::from_text(&kept).map_err(Unprepared::Impossible)?);
-        Loaded::build(sources, generation.clone(), false, self.inputs.clone())
+        self.build(sources, generation.clone(), false)
             .await
             .map(|loaded| self.watched(loaded))
             .map_err(|unfit| impossible(format!("does not load any more: {}", unfit.errors)))

@@ -1,6 +1,8 @@
 //! Asking the rubrics where a task should go: the first answer wins, a broken rubric is skipped and said so.
 //! Whether the place has room and the caller may send there is decided by the fleet, after the rubric has spoken.
 
+use std::time::{Duration, Instant};
+
 use mlua::{Function, Table, Value as LuaValue};
 
 use super::declare::At;
@@ -23,10 +25,13 @@ pub(super) struct Answer {
     pub asked: Vec<Asked>,
     /// The generation that was asked.
     pub generation: u64,
+    /// How long they took all together, with what they are shown.
+    pub took: Duration,
 }
 
 /// Asks every rubric in order until one answers.
 pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
+    let began = Instant::now();
     // Taken out first: a rubric that declares something needs the registry for its error.
     let rubrics: Vec<(String, At, Function)> = {
         let registry = world.registry.borrow();
@@ -62,7 +67,7 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
                 Address::Role(_) => None,
             };
             let routed = Routed { to, because, rubric: rubric.clone(), role, asked: asked.clone(), generation };
-            return Answer { routed: Ok(routed), asked, generation };
+            return Answer { routed: Ok(routed), asked, generation, took: began.elapsed() };
         }
     }
     let mut refusal = Refusal::new(
@@ -79,7 +84,7 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
     if let [first, ..] = world.team.roles.keys().collect::<Vec<_>>()[..] {
         refusal = refusal.hint(format!("name a role, such as '{first}', or add a last rubric that always answers"));
     }
-    Answer { routed: Err(refusal), asked, generation }
+    Answer { routed: Err(refusal), asked, generation, took: began.elapsed() }
 }
 
 /// Returns the `file:line` at the beginning of an error, if it has one.

@@ -112,7 +112,7 @@ impl Inner {
                 home.team.generation.number,
                 trouble.said()
             );
-            match Loaded::build(before, generation, false, self.inputs.clone()).await {
+            match self.build(before, generation, false).await {
                 Ok(loaded) => {
                     self.swap(&mut memory, loaded, true).await;
                     memory.before = None;
@@ -128,7 +128,7 @@ impl Inner {
             }
         }
         let generation = home.team.generation.clone();
-        match Loaded::build(Arc::clone(&home.sources), generation, false, self.inputs.clone()).await {
+        match self.build(Arc::clone(&home.sources), generation, false).await {
             Ok(fresh) => {
                 let fresh = self.watched(fresh);
                 *self.current.lock().expect("never poisoned: no code runs under it") = Some(fresh);

@@ -31,6 +31,14 @@ const LONGEST_BUILD: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 1
 /// How many events may wait for their handlers.
 const MOST_EVENTS: usize = 1000;
 
+/// One thing that a VM's thread says of a run.
+pub(super) enum Said {
+    /// Its code came to something.
+    Reached(RunInput),
+    /// Something came for it while it slept: it must be started again.
+    Asleep(RunId),
+}
+
 /// One thing for the VM's thread to do.
 pub(super) enum Job {
     /// Ask the rubrics.
@@ -114,12 +122,14 @@ struct Pulse {
 }
 
 impl Loaded {
-    /// Builds a generation on a new thread: loads it, checks it, and runs its tests if asked to.
+    /// Builds a generation on a new thread: loads it, checks it, and runs its tests if asked to. Of runs that wait the
+    /// thread holds so many at most.
     pub(super) async fn build(
         sources: Arc<Sources>,
         generation: Generation,
         with_tests: bool,
-        out: UnboundedSender<RunInput>,
+        held_runs: usize,
+        out: UnboundedSender<Said>,
     ) -> Result<Loaded, Unfit> {
         let (jobs, inbox) = channel();
         let (built, outcome) = oneshot::channel();
@@ -138,7 +148,7 @@ impl Loaded {
                             return;
                         }
                         if built.send(Ok(Arc::clone(&world.team))).is_ok() {
-                            serve(&world, &inbox, &out, &for_thread);
+                            serve(&world, Runs::holding(held_runs), &inbox, &out, &for_thread);
                         }
                     }
                 }
@@ -189,12 +199,11 @@ impl Loaded {
     }
 }
 
-fn serve(world: &World, inbox: &Receiver<Job>, out: &UnboundedSender<RunInput>, pulse: &Pulse) {
-    let mut runs = Runs::default();
+fn serve(world: &World, mut runs: Runs, inbox: &Receiver<Job>, out: &UnboundedSender<Said>, pulse: &Pulse) {
     let mut draw = entropy();
-    let mut tell = |input: RunInput| {
+    let tell = |said: Said| {
         if !pulse.abandoned.load(Ordering::Acquire) {
-            let _ = out.send(input);
+            let _ = out.send(said);
         }
     };
     let mut more = false;
@@ -235,15 +244,15 @@ fn serve(world: &World, inbox: &Receiver<Job>, out: &UnboundedSender<RunInput>, 
                 more = true;
             }
             Some(job) => {
-                take(world, &mut runs, job, &mut tell);
+                take(world, &mut runs, job, &tell);
                 more = true;
             }
             None => {
-                more = runs.slice(world, &mut draw, &mut tell);
+                more = runs.slice(world, &mut draw, &mut |input| tell(Said::Reached(input)));
                 // Handlers react to what has happened, and nobody waits for them.
                 if let Some(event) = events.pop_front() {
                     pulse.running.store(0, Ordering::Release);
-                    take(world, &mut runs, event, &mut tell);
+                    take(world, &mut runs, event, &tell);
                 }
                 more |= !events.is_empty();
             }
@@ -262,14 +271,23 @@ fn drop_event(job: Job) {
     }
 }
 
-fn take(world: &World, runs: &mut Runs, job: Job, tell: &mut dyn FnMut(RunInput)) {
+fn take(world: &World, runs: &mut Runs, job: Job, tell: &dyn Fn(Said)) {
+    let mut reached = |input| tell(Said::Reached(input));
     match job {
         Job::Route { task, team, reply } => {
             let _ = reply.send(rubric::ask(world, &task, &team));
         }
-        Job::Start { run, job, finished } => runs.start(world, &run, &job, finished, tell),
-        Job::Answer(run, step) => runs.answer(run, step),
-        Job::Refuse(run, path, refusal) => runs.refuse(run, path, refusal, tell),
+        Job::Start { run, job, finished } => runs.start(world, &run, &job, finished, &mut reached),
+        Job::Answer(run, step) => {
+            if !runs.answer(run, step) {
+                tell(Said::Asleep(run));
+            }
+        }
+        Job::Refuse(run, path, refusal) => {
+            if !runs.refuse(run, path, refusal, &mut reached) {
+                tell(Said::Asleep(run));
+            }
+        }
         Job::Drop(run) => runs.drop(run),
         Job::Event { event, payload, reply } => {
             reply(handlers::call(world, &event, &payload));
@@ -317,7 +335,7 @@ mod tests {
         let text = "print('hang')";
         let sources = Arc::new(Sources::from_files([("a.lua", text)]));
         let (out, _inbox) = tokio::sync::mpsc::unbounded_channel();
-        let built = Loaded::build(sources, Generation::default(), true, out).await;
+        let built = Loaded::build(sources, Generation::default(), true, 0, out).await;
         let errors = built.map(drop).map_err(|unfit| unfit.errors).expect_err("it is given up");
         assert!(errors.to_string().starts_with("the charter was not ready after 3 s"), "{errors}");
     }

@@ -199,6 +199,22 @@ pub struct CharterStatus {
     pub handler_error: Option<String>,
     /// The rubrics in force, in the order in which they are asked, with what came of asking them.
     pub rubrics: Vec<RubricStatus>,
+    /// How long they took, once they were asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rubric_times: Option<RubricTimes>,
+}
+
+/// How long the rubrics of the charter in force took, each time all that were asked together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RubricTimes {
+    /// How often they were asked.
+    pub asked: u64,
+    /// Within how many microseconds every second answer was there.
+    pub half_us: u64,
+    /// Within how many microseconds 99 of 100 answers were there.
+    pub most_us: u64,
+    /// How many microseconds the slowest one took.
+    pub slowest_us: u64,
 }
 
 /// One rubric of the charter in force, and what came of it since that came into force.

@@ -212,9 +212,8 @@ impl Fleet {
                 team.recipes.keys().map(|name| name.as_str()),
             ));
         };
-        let open = self.runs.values().filter(|run| run.outcome.is_none()).count();
-        if open >= self.limits.max_runs {
-            return Err(Refusal::new(RefusalKind::QueueFull, format!("{open} runs are under way, which is the most")));
+        if let Some(why) = self.too_many_runs() {
+            return Err(Refusal::new(RefusalKind::QueueFull, why));
         }
         let id = RunId(self.fresh());
         let deadline = [call.deadline, recipe.deadline].into_iter().flatten().min().map(|span| cx.now + span);

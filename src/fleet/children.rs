@@ -27,14 +27,8 @@ impl Fleet {
         let up = self.up_from(parent);
         let names = up.iter().rev().filter_map(|id| Some(self.runs.get(id)?.recipe.clone()));
         check_depth(&wanted.recipe, above.depth, names)?;
-        let open = self.runs.values().filter(|run| run.outcome.is_none()).count();
-        let refused = match self.closed(cx, parent) {
-            None if open >= self.limits.max_runs => {
-                let why = format!("{open} runs are under way, which is the most");
-                Some(not_begun(cx.now, "busy", &why))
-            }
-            closed => closed,
-        };
+        let closed = self.closed(cx, parent);
+        let refused = closed.or_else(|| self.too_many_runs().map(|why| not_begun(cx.now, "busy", &why)));
         if let Some(value) = refused {
             self.put_step(cx, step);
             self.finish_step(cx, parent, &path, value);
@@ -75,12 +69,21 @@ impl Fleet {
 
     /// Ends all runs that stand directly below a run; they end those below them.
     pub(super) fn end_children(&mut self, cx: &mut Cx, parent: RunId, why: &str) {
-        let is_child = |run: &&Arc<Run>| run.parent.as_ref().is_some_and(|at| at.run == parent);
-        let children: Vec<RunId> =
-            self.runs.values().filter(is_child).filter(|run| run.outcome.is_none()).map(|run| run.id).collect();
-        for child in children {
+        for child in self.children(parent) {
             self.cancel_child(cx, child, why);
         }
+    }
+
+    /// Returns the open runs directly below a run.
+    fn children(&self, parent: RunId) -> Vec<RunId> {
+        let from = (Some(parent), RunId(0));
+        self.open_runs.range(from..).take_while(|(above, _)| *above == Some(parent)).map(|(_, run)| *run).collect()
+    }
+
+    /// Says why no further run can begin, if none can.
+    pub(super) fn too_many_runs(&self) -> Option<String> {
+        let open = self.open_runs.len();
+        (open >= self.limits.max_runs).then(|| format!("{open} runs are under way, which is the most"))
     }
 
     pub(super) fn cancel_child(&mut self, cx: &mut Cx, child: RunId, why: &str) {
@@ -101,8 +104,14 @@ impl Fleet {
 
     /// Returns all open runs that stand below a run.
     pub(super) fn below(&self, run: RunId) -> Vec<RunId> {
-        let open = self.runs.values().filter(|child| child.outcome.is_none() && child.parent.is_some());
-        open.map(|child| child.id).filter(|id| self.up_from(*id)[1..].contains(&run)).collect()
+        let (mut below, mut next) = (Vec::new(), vec![run]);
+        while let Some(run) = next.pop() {
+            let children = self.children(run);
+            next.extend(&children);
+            below.extend(children);
+        }
+        below.sort_unstable();
+        below
     }
 
     /// Tells whoever waits for a run, or for one above it, that it asks something.

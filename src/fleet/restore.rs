@@ -50,7 +50,7 @@ impl Fleet {
             if let (Some(closing), None) = (&run.closing, run.outcome) {
                 fleet.at(closing.until, Timer::RunGrace(run.id));
             }
-            fleet.runs.insert(run.id, Arc::new(run));
+            fleet.keep_run(Arc::new(run));
         }
         for message in saved.messages {
             if let Some(at) = message.expires {

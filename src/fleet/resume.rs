@@ -42,9 +42,8 @@ impl Fleet {
                 return Err(Refusal::new(RefusalKind::Conflict, message).hint("start it anew"));
             }
         }
-        let open = self.runs.values().filter(|run| run.outcome.is_none()).count();
-        if open >= self.limits.max_runs {
-            return Err(Refusal::new(RefusalKind::QueueFull, format!("{open} runs are under way, which is the most")));
+        if let Some(why) = self.too_many_runs() {
+            return Err(Refusal::new(RefusalKind::QueueFull, why));
         }
         if let Some(message) = row.message
             && let Some(message) = self.drop_message(cx, row.owner, message)

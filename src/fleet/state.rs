@@ -67,7 +67,7 @@ impl Default for Limits {
         Limits {
             max_workers: 64,
             max_prompt_bytes: 1 << 20,
-            max_runs: 1_000,
+            max_runs: 10_000,
             max_steps: 20_000,
             commands: Vec::new(),
             key_ttl: Span::days(7),
@@ -96,6 +96,8 @@ pub struct Fleet {
     pub(super) messages: OrdMap<(Sender, MessageId), Arc<Message>>,
     pub(super) questions: OrdMap<QuestionId, Arc<Question>>,
     pub(super) runs: OrdMap<RunId, Arc<Run>>,
+    /// Those that have not ended, each behind the run directly above it.
+    pub(super) open_runs: OrdSet<(Option<RunId>, RunId)>,
     pub(super) steps: OrdMap<(RunId, StepPath), Arc<RunStep>>,
     pub(super) keys: OrdMap<(Sender, Key), Arc<KeyUse>>,
     pub(super) notes: OrdMap<Arc<str>, Arc<Value>>,
@@ -163,6 +165,7 @@ impl Fleet {
             messages: OrdMap::new(),
             questions: OrdMap::new(),
             runs: OrdMap::new(),
+            open_runs: OrdSet::new(),
             steps: OrdMap::new(),
             keys: OrdMap::new(),
             notes: OrdMap::new(),
@@ -275,9 +278,19 @@ impl Fleet {
 
     pub(super) fn put_run(&mut self, cx: &mut Cx, run: Run) -> Arc<Run> {
         let run = Arc::new(run);
-        self.runs.insert(run.id, run.clone());
+        self.keep_run(run.clone());
         cx.record(Record::Run(run.clone()));
         run
+    }
+
+    /// Keeps a run's row, which is recorded already or will be.
+    pub(super) fn keep_run(&mut self, run: Arc<Run>) {
+        let place = (run.parent.as_ref().map(|at| at.run), run.id);
+        match run.outcome {
+            None => drop(self.open_runs.insert(place)),
+            Some(_) => drop(self.open_runs.remove(&place)),
+        }
+        self.runs.insert(run.id, run);
     }
 
     pub(super) fn put_step(&mut self, cx: &mut Cx, step: RunStep) -> Arc<RunStep> {

@@ -292,7 +292,7 @@ impl Fleet {
             workers,
             open_turns: self.turns.values().filter(|turn| !turn.state.is_settled()).count(),
             turns: self.open_turns(now),
-            open_runs: self.runs.values().filter(|run| run.outcome.is_none()).count(),
+            open_runs: self.open_runs.len(),
             mail,
         }
     }

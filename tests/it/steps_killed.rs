@@ -111,14 +111,16 @@ struct House {
     dir: tempfile::TempDir,
     workers: Arc<Workers>,
     commits: Arc<AtomicU64>,
+    held_runs: usize,
 }
 
 impl House {
-    fn new() -> House {
+    /// With no run held, each begins again from its journal whenever something comes for it.
+    fn new(held_runs: usize) -> House {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("charter")).unwrap();
         std::fs::write(dir.path().join("charter/team.lua"), CHARTER).unwrap();
-        House { dir, workers: Arc::default(), commits: Arc::default() }
+        House { dir, workers: Arc::default(), commits: Arc::default(), held_runs }
     }
 
     /// One life of the daemon: until the run has ended, or until its death.
@@ -146,6 +148,7 @@ impl House {
             load: Arc::new(TeamLoad::default),
             poll: std::time::Duration::from_secs(600),
             hints: false,
+            held_runs: self.held_runs,
         })
         .await
         .unwrap();
@@ -226,14 +229,18 @@ fn holds(workers: &Workers, death: Option<Death>, ended: (RunOutcome, Option<Str
 
 #[test]
 fn whenever_the_daemon_dies_a_run_ends_alike_and_nothing_is_done_twice() {
-    let house = House::new();
+    let asleep = House::new(0);
+    let ended = asleep.lives(None).expect("nobody dies");
+    holds(&asleep.workers, None, ended);
+    let house = House::new(1_000);
     let ended = house.lives(None).expect("nobody dies");
     holds(&house.workers, None, ended);
     let (commits, mut deaths) = (house.commits.load(Ordering::SeqCst), 0);
     assert!(commits >= 30, "{commits}");
     for commit in 1..=commits {
         for stored in [false, true] {
-            let (house, death) = (House::new(), Death { commit, stored });
+            let held_runs = if (commit % 2 == 0) == stored { 0 } else { 1_000 };
+            let (house, death) = (House::new(held_runs), Death { commit, stored });
             let ended = house.lives(Some(death));
             deaths += u32::from(ended.is_none());
             let ended = ended.or_else(|| house.lives(None)).expect("one death, two lives");

@@ -45,6 +45,8 @@ pub(super) struct LiveRun {
     /// What the memory grew by while its code ran, as far as can be told: garbage is collected at any time.
     pub(super) held: isize,
     pub(super) queued: bool,
+    /// Its place among those that wait for something from outside.
+    pub(super) rests: Option<u64>,
 }
 
 impl LiveRun {
@@ -81,6 +83,7 @@ impl LiveRun {
             used: Duration::ZERO,
             held: 0,
             queued: false,
+            rests: None,
         })
     }
 

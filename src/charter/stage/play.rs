@@ -190,7 +190,8 @@ impl<'s, 'w> Play<'s, 'w> {
         let step = Step { hash, what, asked, ..Step::begun(run, path.clone(), verb, at, self.stage.now) };
         if let Err(refusal) = self.answer(step, *request)? {
             let inputs = &mut self.inputs;
-            self.runs.refuse(run, path, refusal, &mut |input| inputs.push_back(input));
+            // Here no run sleeps.
+            let _ = self.runs.refuse(run, path, refusal, &mut |input| inputs.push_back(input));
         }
         Ok(())
     }
@@ -290,7 +291,7 @@ impl<'s, 'w> Play<'s, 'w> {
         let step = Arc::new(Step { seq: Some(journal.len() as u64), ..step });
         let done = FinishedStep { step, value: Arc::new(value) };
         journal.push(done.clone());
-        self.runs.answer(run, done);
+        let _ = self.runs.answer(run, done);
     }
 
     /// Notes what will happen; returns under which key it can be taken back.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::{Look, safe, wrap};
 use crate::charter::testing::TestReport;
 use crate::charter::{CharterError, Report};
-use crate::engine::ports::RubricStatus;
+use crate::engine::ports::{RubricStatus, RubricTimes};
 use crate::fleet::difference::{Change, Difference};
 use crate::fleet::routing::Verdict;
 use crate::fleet::team::{Generation, Routed};
@@ -30,6 +30,9 @@ pub struct Status {
     /// The rubrics, with what came of asking them.
     #[serde(default)]
     pub rubrics: Vec<RubricStatus>,
+    /// How long they took.
+    #[serde(default)]
+    pub rubric_times: Option<RubricTimes>,
     /// What the generation in force changed.
     #[serde(default)]
     pub last_change: Vec<Change>,
@@ -66,6 +69,12 @@ pub fn status(status: &Status, look: &Look) -> String {
             line += &format!(", skipped {}: {}", rubric.failed, error.lines().next().unwrap_or_default());
         }
         out.push(wrap(&safe(&line), look.width, "  rubric "));
+    }
+    if let Some(RubricTimes { half_us, most_us, slowest_us, .. }) = status.rubric_times {
+        let line = format!(
+            "rubrics answer within {half_us} µs, 99 of 100 times within {most_us} µs; the slowest took {slowest_us} µs"
+        );
+        out.push(wrap(&line, look.width, "  "));
     }
     if !status.last_change.is_empty() {
         out.push("what it changed:".to_string());

@@ -140,6 +140,7 @@ impl House {
             load: Arc::new(|| free(&["w-a", "w-b"])),
             poll,
             hints,
+            held_runs: 1_000,
         })
         .await
         .expect("the directory is there");
