@@ -3,8 +3,10 @@
 //! Every refusal to start that a setting can cause is here. Pure but for `load`: it looks for the file and reads
 //! it, and reads the token that the file names.
 
+mod around;
 mod check;
 mod error;
+mod machine;
 mod raw;
 mod size;
 #[cfg(test)]
@@ -18,10 +20,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use self::around::Surroundings;
 pub use self::error::ConfigError;
+pub use self::machine::Machine;
 pub use self::token::{Token, TokenError};
 
 use self::error::Source;
+use self::machine::This;
 use self::raw::Raw;
 use crate::fleet::time::Span;
 use crate::fleet::typing::Typing;
@@ -210,81 +215,6 @@ pub struct Args {
     pub listen: Option<String>,
 }
 
-/// Where the daemon is started, and the variables that say where a person's files are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Surroundings {
-    /// The working directory.
-    pub cwd: PathBuf,
-    /// `HOME`
-    pub home: Option<PathBuf>,
-    /// `XDG_CONFIG_HOME`
-    pub config_home: Option<PathBuf>,
-    /// `XDG_STATE_HOME`
-    pub state_home: Option<PathBuf>,
-}
-
-impl Surroundings {
-    /// Returns those of this process.
-    pub fn of_process() -> Result<Surroundings, ConfigError> {
-        let cwd = std::env::current_dir().map_err(|error| {
-            ConfigError::outside(format!("the working directory cannot be found: {error}"), "start fleetd elsewhere")
-        })?;
-        let dir = |name| std::env::var_os(name).map(PathBuf::from);
-        Ok(Surroundings {
-            cwd,
-            home: dir("HOME"),
-            config_home: dir("XDG_CONFIG_HOME"),
-            state_home: dir("XDG_STATE_HOME"),
-        })
-    }
-
-    /// Returns the state directory of `--state DIR`, or the default one.
-    pub fn state_dir(&self, told: Option<&Path>) -> Result<PathBuf, ConfigError> {
-        if let Some(told) = told {
-            return Ok(self.cwd.join(told));
-        }
-        home_of(&self.state_home, &self.home, ".local/state").map(|home| home.join("fleetd")).ok_or_else(|| {
-            ConfigError::outside(
-                "there is no place for the state: neither XDG_STATE_HOME nor HOME is an absolute path",
-                "name a directory with --state DIR",
-            )
-        })
-    }
-
-    /// Returns the files in which settings are looked for when none was named, in order.
-    fn config_files(&self) -> Vec<PathBuf> {
-        let home = home_of(&self.config_home, &self.home, ".config").map(|home| home.join("fleetd").join(FILE));
-        [Some(self.cwd.join(FILE)), home].into_iter().flatten().collect()
-    }
-}
-
-/// What a check must ask the machine, since the settings only name it.
-pub trait Machine {
-    /// Tells whether there is such a directory.
-    fn is_dir(&self, path: &Path) -> bool;
-    /// Returns the text of a file that nobody else can read, or what is wrong with it.
-    fn read_private(&self, file: &Path) -> Result<String, TokenError>;
-    /// Returns the value of a variable, if it is set to a text.
-    fn variable(&self, name: &str) -> Option<String>;
-}
-
-/// The machine and the process that fleetd runs in.
-struct This;
-
-impl Machine for This {
-    fn is_dir(&self, path: &Path) -> bool {
-        path.is_dir()
-    }
-
-    fn read_private(&self, file: &Path) -> Result<String, TokenError> {
-        token::read_private(file)
-    }
-
-    fn variable(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
-    }
-}
-
 /// Finds the file, reads it, and checks everything.
 pub fn load(args: &Args, around: &Surroundings) -> Result<Config, ConfigError> {
     if let Some(named) = &args.config {
@@ -391,12 +321,6 @@ fn charter(
     }
     let dir = around.cwd.join(CHARTER);
     Ok(if machine.is_dir(&dir) { CharterSource::Dir(dir) } else { CharterSource::Embedded })
-}
-
-/// Relative paths in these variables are to be ignored, says the specification that names them.
-fn home_of(xdg: &Option<PathBuf>, home: &Option<PathBuf>, below: &str) -> Option<PathBuf> {
-    let absolute = |path: &Option<PathBuf>| path.clone().filter(|path| path.is_absolute());
-    absolute(xdg).or_else(|| absolute(home).map(|home| home.join(below)))
 }
 
 /// Returns nothing when there is no such file.
