@@ -17,27 +17,28 @@ use crate::fleet::worker::WorkerState;
 /// How often a program is asked that is not ready.
 const ASK: Duration = Duration::from_millis(200);
 
-/// Which programs have which worker.
+/// Which programs have which worker, by where they are.
 #[derive(Clone, Default)]
 pub(super) struct Taken(Arc<Mutex<HashMap<String, WorkerName>>>);
 
 /// Keeps a program for one worker until it is dropped.
 pub(super) struct Hold {
     taken: Taken,
-    url: String,
+    place: String,
     worker: WorkerName,
 }
 
 impl Taken {
     /// Takes a program for a worker. The error is the worker that has it.
-    fn take(&self, url: &str, worker: &WorkerName) -> Result<Hold, WorkerName> {
+    fn take(&self, address: &Address, worker: &WorkerName) -> Result<Hold, WorkerName> {
+        let place = address.place();
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match taken.get(url) {
+        match taken.get(&place) {
             // An earlier session of the same worker is about to let go.
             Some(other) if other != worker => Err(other.clone()),
             _ => {
-                taken.insert(url.to_owned(), worker.clone());
-                Ok(Hold { taken: self.clone(), url: url.to_owned(), worker: worker.clone() })
+                taken.insert(place.clone(), worker.clone());
+                Ok(Hold { taken: self.clone(), place, worker: worker.clone() })
             }
         }
     }
@@ -46,8 +47,8 @@ impl Taken {
 impl Drop for Hold {
     fn drop(&mut self) {
         let mut taken = self.taken.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if taken.get(&self.url) == Some(&self.worker) {
-            taken.remove(&self.url);
+        if taken.get(&self.place) == Some(&self.worker) {
+            taken.remove(&self.place);
         }
     }
 }
@@ -120,12 +121,11 @@ impl Keeper {
     }
 
     async fn take_it(&mut self, known: Option<Facts>) -> Result<(), String> {
-        self.address_of_others()?;
-        let url = self.url_of_others()?;
+        let (address, url) = (self.address_of_others()?, self.url_of_others()?);
         if let Some(server) = known.as_ref().and_then(|facts| facts.server.as_ref()).filter(|server| **server != url) {
             return Err(format!("it was attached to {server}, and its endpoint names {url} now"));
         }
-        let hold = self.desk.taken.take(&url, &self.worker.name);
+        let hold = self.desk.taken.take(&address, &self.worker.name);
         self.hold = Some(hold.map_err(|other| format!("the program at {url} has a worker already: {other}"))?);
         self.facts = known.unwrap_or_else(|| Facts { cwd: "/".into(), server: Some(url), ..Facts::default() });
         self.dir.on_disk(SessionDir::create).await.map_err(|error| error.to_string())?;
@@ -143,5 +143,21 @@ impl Keeper {
             _ => Sighting::Gone { worker, session, why },
         };
         self.desk.tell(sighting).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_has_one_worker_however_its_address_is_spelt() {
+        let at = |authority: &str| Address::new(authority.into(), "/v1".into(), None);
+        let (taken, first, second) = (Taken::default(), WorkerName::from("w-1"), WorkerName::from("w-2"));
+        let held = taken.take(&at("LocalHost:4000"), &first).expect("nobody has it");
+        assert_eq!(taken.take(&at("127.0.0.1:4000"), &second).err(), Some(first.clone()));
+        assert!(taken.take(&at("127.0.0.1:4001"), &second).is_ok(), "another port is another program");
+        drop(held);
+        assert!(taken.take(&at("localhost:4000"), &second).is_ok(), "it was let go");
     }
 }

@@ -72,6 +72,14 @@ impl Address {
         Address { authority, prefix, auth }
     }
 
+    /// Returns where that is, the same for every spelling of one place.
+    pub(super) fn place(&self) -> String {
+        let authority = self.authority.to_ascii_lowercase();
+        let (host, port) = authority.rsplit_once(':').unwrap_or((&authority, ""));
+        let host = if host == "localhost" { "127.0.0.1" } else { host };
+        format!("{host}:{port}{}", self.prefix)
+    }
+
     /// Asks for something and returns the JSON of the answer: nothing for an empty one, a text for what is no JSON.
     pub(super) async fn ask(
         &self,
