@@ -40,6 +40,8 @@ use crate::fleet::refusal::Refusal;
 use crate::fleet::worker::Worker;
 
 pub use ended::ended;
+pub use session::common::Common;
+pub use session::front::Front;
 
 /// The launchers of this version as one: an order goes to the one that starts such workers.
 pub struct All {
@@ -48,9 +50,9 @@ pub struct All {
     /// For workers with a session that is typed to.
     pub typed: typed::Typed,
     /// For workers with a session that reads and writes lines.
-    pub lines: lines::Lines,
+    pub lines: Front,
     /// For workers with a session that is called over HTTP.
-    pub api: api::Api,
+    pub api: Front,
     /// The worktrees of those.
     pub trees: trees::Trees,
 }

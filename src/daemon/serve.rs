@@ -157,33 +157,18 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
         sightings: sightings.clone(),
     });
     let (host, host_task) = super::panes::host(settings.pane_host, state.path()).await.map_err(ServeError::Panes)?;
-    let (typed, typed_task) = launch::typed::Typed::new(launch::typed::Options {
+    let common = launch::Common {
         sessions: state.sessions(),
         program: super::panes::own_program().map_err(ServeError::Program)?,
         policy: settings.policy.clone(),
         url: super::panes::url_of(listener.local()),
-        host: host.clone(),
-        leader: settings.nudge.on.then_some(settings.nudge.screen),
-        journal: journal.clone(),
-        sightings: sightings.clone(),
-    });
-    let (lines, lines_task) = launch::lines::Lines::new(launch::lines::Options {
-        sessions: state.sessions(),
-        program: super::panes::own_program().map_err(ServeError::Program)?,
-        policy: settings.policy.clone(),
-        url: super::panes::url_of(listener.local()),
-        journal: journal.clone(),
-        sightings: sightings.clone(),
-    });
-    let (api, api_task) = launch::api::Api::new(launch::api::Options {
-        sessions: state.sessions(),
-        program: super::panes::own_program().map_err(ServeError::Program)?,
-        policy: settings.policy.clone(),
-        url: super::panes::url_of(listener.local()),
-        host,
         journal: journal.clone(),
         sightings,
-    });
+    };
+    let leader = settings.nudge.on.then_some(settings.nudge.screen);
+    let (typed, typed_task) = launch::typed::Typed::new(common.clone(), host.clone(), leader);
+    let (lines, lines_task) = launch::lines::launcher(common.clone());
+    let (api, api_task) = launch::api::launcher(common, host);
     let trees = launch::trees::Trees::of(state.path(), settings.trash_ttl);
     let launchers = Arc::new(launch::All { exec, typed, lines, api, trees: trees.clone() });
     let ports = Ports { journal: journal.clone(), launchers, policy: Arc::new(charter), clock };

@@ -17,75 +17,30 @@ mod stop;
 mod story;
 
 use std::future::Future;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::Value;
-use tokio::sync::mpsc;
-
+use super::session::common::Common;
+use super::session::front::{Front, Pause};
+use super::session::handed::HandedOn;
 use crate::engine::panes::PaneHost;
-use crate::engine::ports::{Boxed, Journal, Launchers, Report, Source};
-use crate::fleet::ids::WorkerName;
-use crate::fleet::input::{Sighting, WorkEffect};
-use crate::fleet::refusal::Refusal;
-use crate::fleet::worker::Worker;
-use crate::launch::policy::Policy;
-use crate::launch::session::front::{Front, Pause};
-use crate::launch::session::handed::HandedOn;
 
-/// What the launcher works with.
-pub struct Options {
-    /// The directory in which each session has its own.
-    pub sessions: PathBuf,
-    /// A program that has `pane-exec`, by a path that the pane host can start.
-    pub program: PathBuf,
-    /// What the operator allows.
-    pub policy: Arc<Policy>,
-    /// Where the doors are, for the programs of workers.
-    pub url: String,
-    /// Where panes are.
-    pub host: Arc<dyn PaneHost>,
-    /// Where prompts are read.
-    pub journal: Arc<dyn Journal>,
-    /// Where sightings go.
-    pub sightings: mpsc::Sender<Sighting>,
-}
-
-/// The engine's way to the launcher.
-pub struct Api {
-    front: Front,
-}
-
-impl Api {
-    /// Returns the launcher and the task that carries its orders out. When the task is dropped, sessions go on and the
-    /// next daemon adopts them.
-    pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (front, told) = Front::new();
-        let (handed_on, taken) = (HandedOn::default(), attach::Taken::default());
-        let desk = Arc::new(Desk { options, pause: front.pause(), handed_on, taken });
-        (Self { front }, sessions::run(desk, told))
-    }
-}
-
-impl Launchers for Api {
-    fn carry_out(&self, order: WorkEffect) {
-        self.front.carry_out(order);
-    }
-
-    fn report(&self, worker: Arc<Worker>, report: Report) -> Boxed<Result<Option<Value>, Refusal>> {
-        self.front.report(worker, report)
-    }
-
-    fn listed(&self, worker: &WorkerName, source: Source) {
-        self.front.listed(worker, source);
-    }
+/// Returns the launcher, whose programs are in panes of this host, and the task that carries its orders out. When the task
+/// is dropped, sessions go on and the next daemon adopts them.
+pub fn launcher(common: Common, host: Arc<dyn PaneHost>) -> (Front, impl Future<Output = ()> + Send + 'static) {
+    let (front, told) = Front::new();
+    let (pause, handed_on, taken) = (front.pause(), HandedOn::default(), attach::Taken::default());
+    let desk = Arc::new(Desk { common, host, pause, handed_on, taken });
+    (front, sessions::run(desk, told))
 }
 
 /// What every keeper shares.
 struct Desk {
-    options: Options,
+    common: Common,
+    /// Where panes are.
+    host: Arc<dyn PaneHost>,
     /// Whether nothing may be given.
     pause: Pause,
+    /// Sessions whose worktree is not put away at their end: another takes it over.
     handed_on: HandedOn,
     /// The programs of others that have a worker.
     taken: attach::Taken,
@@ -93,11 +48,6 @@ struct Desk {
 
 impl Desk {
     fn host(&self) -> &dyn PaneHost {
-        &*self.options.host
-    }
-
-    async fn tell(&self, sighting: Sighting) {
-        // Nobody listens any more only when the daemon is going down.
-        let _ = self.options.sightings.send(sighting).await;
+        &*self.host
     }
 }

@@ -4,6 +4,7 @@
 
 pub(super) mod all;
 pub(super) mod begin;
+pub(super) mod common;
 pub(super) mod dir;
 pub(super) mod front;
 pub(super) mod given;

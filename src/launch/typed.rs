@@ -21,42 +21,20 @@ mod transcript;
 mod work;
 
 use std::future::Future;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::sync::mpsc;
 
+use super::session::common::Common;
+use super::session::front::{Front, Pause};
+use super::session::handed::HandedOn;
 use crate::engine::panes::PaneHost;
-use crate::engine::ports::{Boxed, Journal, Launchers, Report, Source};
+use crate::engine::ports::{Boxed, Launchers, Report, Source};
 use crate::fleet::ids::WorkerName;
-use crate::fleet::input::{Sighting, WorkEffect};
+use crate::fleet::input::WorkEffect;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::typing::Typing;
 use crate::fleet::worker::Worker;
-use crate::launch::policy::Policy;
-use crate::launch::session::front::{Front, Pause};
-use crate::launch::session::handed::HandedOn;
-
-/// What the launcher works with.
-pub struct Options {
-    /// The directory in which each session has its own.
-    pub sessions: PathBuf,
-    /// A program that has `pane-exec`, by a path that the pane host can start.
-    pub program: PathBuf,
-    /// What the operator allows.
-    pub policy: Arc<Policy>,
-    /// Where the doors are, for the programs of workers.
-    pub url: String,
-    /// Where panes are.
-    pub host: Arc<dyn PaneHost>,
-    /// How the leader's screen is read; none if it is not to be told anything in its pane.
-    pub leader: Option<Typing>,
-    /// Where prompts are read.
-    pub journal: Arc<dyn Journal>,
-    /// Where sightings go.
-    pub sightings: mpsc::Sender<Sighting>,
-}
 
 /// The engine's way to the launcher.
 pub struct Typed {
@@ -65,11 +43,17 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// Returns the launcher and the task that carries its orders out. When the task is dropped, sessions go on and the
-    /// next daemon adopts them.
-    pub fn new(options: Options) -> (Self, impl Future<Output = ()> + Send + 'static) {
+    /// Returns the launcher, whose programs are in panes of this host, and the task that carries its orders out. When the
+    /// task is dropped, sessions go on and the next daemon adopts them. `leader` says how the leader's screen is read; it
+    /// is told nothing in its pane without.
+    pub fn new(
+        common: Common,
+        host: Arc<dyn PaneHost>,
+        leader: Option<Typing>,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (front, told) = Front::new();
-        let desk = Arc::new(Desk { options, pause: front.pause(), handed_on: HandedOn::default() });
+        let (pause, handed_on) = (front.pause(), HandedOn::default());
+        let desk = Arc::new(Desk { common, host, leader, pause, handed_on });
         (Self { front, desk: desk.clone() }, sessions::Sessions::new(desk).run(told))
     }
 }
@@ -94,7 +78,11 @@ impl Launchers for Typed {
 
 /// What every keeper shares.
 struct Desk {
-    options: Options,
+    common: Common,
+    /// Where panes are.
+    host: Arc<dyn PaneHost>,
+    /// How the leader's screen is read; none if it is not to be told anything in its pane.
+    leader: Option<Typing>,
     /// Whether nothing may be typed.
     pause: Pause,
     /// Sessions whose worktree is not put away at their end: another takes it over.
@@ -103,11 +91,6 @@ struct Desk {
 
 impl Desk {
     fn host(&self) -> &dyn PaneHost {
-        &*self.options.host
-    }
-
-    async fn tell(&self, sighting: Sighting) {
-        // Nobody listens any more only when the daemon is going down.
-        let _ = self.options.sightings.send(sighting).await;
+        &*self.host
     }
 }

@@ -71,7 +71,7 @@ impl Keeper {
     }
 
     fn url_of_others(&self) -> Result<String, String> {
-        let endpoint = self.desk.options.policy.endpoint(&self.worker.profile).map_err(|error| error.to_string())?;
+        let endpoint = self.desk.common.policy.endpoint(&self.worker.profile).map_err(|error| error.to_string())?;
         let url = endpoint.map(|endpoint| endpoint.url.trim_end_matches('/').to_owned());
         url.ok_or_else(|| "its profile names no endpoint".into())
     }
@@ -82,7 +82,7 @@ impl Keeper {
         if known.is_none() && !may_start {
             let (worker, session) = (self.worker.name.clone(), self.worker.session);
             let why = "nobody knows any more what it was attached to".into();
-            self.desk.tell(Sighting::Gone { worker, session, why }).await;
+            self.desk.common.tell(Sighting::Gone { worker, session, why }).await;
             return false;
         }
         if let Err(why) = self.take_it(known).await {
@@ -102,7 +102,7 @@ impl Keeper {
             let Some(api) = self.api() else { return false };
             let missing = match self.shows(&api.ready).await {
                 Ok(true) => {
-                    self.desk.tell(Sighting::Up { worker: self.worker.name.clone() }).await;
+                    self.desk.common.tell(Sighting::Up { worker: self.worker.name.clone() }).await;
                     return true;
                 }
                 Ok(false) => "it answers otherwise than it would".to_owned(),
@@ -142,7 +142,7 @@ impl Keeper {
             // It had been; what became of its turn cannot be asked for any more.
             _ => Sighting::Gone { worker, session, why },
         };
-        self.desk.tell(sighting).await;
+        self.desk.common.tell(sighting).await;
     }
 }
 

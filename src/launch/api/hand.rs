@@ -78,7 +78,7 @@ impl Keeper {
         if matches!(&self.doing, Doing::At(at) if at.turn == turn.id) {
             return;
         }
-        let mut text = given(&self.desk.options.journal, &turn, &self.worker, note).await;
+        let mut text = given(&self.desk.common.journal, &turn, &self.worker, note).await;
         if self.api().is_some_and(|api| api.types) {
             text = text.map(|text| clean(&text));
         }
@@ -161,7 +161,7 @@ impl Keeper {
             Err(error @ HttpError::No { status: 404 | 410, .. }) => {
                 let why = format!("its conversation is gone: {}", error.brief());
                 self.take_back(turn, why.clone()).await;
-                self.desk.tell(Sighting::Broke { worker: self.worker.name.clone(), why }).await;
+                self.desk.common.tell(Sighting::Broke { worker: self.worker.name.clone(), why }).await;
             }
             // It says so itself, of this very text: it would say so again.
             Err(error @ HttpError::No { status: 400 | 413 | 415 | 422, .. }) => {
@@ -230,7 +230,7 @@ impl Keeper {
         self.barred = Some(why.clone());
         self.back_off();
         let (worker, hand) = (self.worker.name.clone(), turn.hands());
-        self.desk.tell(Sighting::Held { worker, turn: turn.id, hand, why }).await;
+        self.desk.common.tell(Sighting::Held { worker, turn: turn.id, hand, why }).await;
         self.soon(Duration::from_secs(1));
     }
 

@@ -22,13 +22,13 @@ use super::super::session::front::Order;
 use super::super::session::gone::how_it_ended;
 use super::super::session::pane;
 use super::super::session::place::Site;
+use super::super::session::sweep::Kind;
 use super::super::session::tree::Tree;
 use super::Desk;
 use super::attach::Hold;
 use super::events::Events;
 use super::hand::At;
 use super::http::{Address, HttpError};
-use super::sessions::dir_of;
 use super::stop::Stopping;
 use crate::engine::panes::Pane;
 use crate::fleet::ids::TurnId;
@@ -99,7 +99,7 @@ impl Keeper {
         orders: UnboundedReceiver<Order>,
         stop: CancellationToken,
     ) -> Self {
-        let dir = dir_of(&desk, &worker);
+        let dir = desk.common.dir_of(Kind::Api, &worker);
         // What the fleet was told of an adopted session is not known: the first look is reported in any case.
         let barred = (worker.state != WorkerState::Starting).then(String::new);
         let now = Instant::now();
@@ -209,21 +209,13 @@ impl Keeper {
 
     /// Returns where the session is made.
     pub(super) fn site(&self) -> Site<'_> {
-        let options = &self.desk.options;
-        Site {
-            worker: &self.worker,
-            dir: &self.dir,
-            policy: &options.policy,
-            url: &options.url,
-            program: &options.program,
-        }
+        self.desk.common.site(&self.worker, &self.dir)
     }
 
     /// Returns its worktree, which there may be.
     pub(super) fn tree(&self) -> Tree<'_> {
-        let policy = &self.desk.options.policy;
         let is_handed_on = self.desk.handed_on.has(&self.worker);
-        Tree { worker: &self.worker, dir: &self.dir, policy, stop: &self.stop, is_handed_on }
+        self.desk.common.tree(&self.worker, &self.dir, &self.stop, is_handed_on)
     }
 
     /// Takes up what an earlier daemon wrote down of the session.
@@ -318,7 +310,7 @@ impl Keeper {
     pub(super) async fn bar(&mut self, why: Option<String>, sighting: Sighting) {
         if self.barred != why {
             self.barred = why;
-            self.desk.tell(sighting).await;
+            self.desk.common.tell(sighting).await;
         }
     }
 
@@ -334,14 +326,17 @@ impl Keeper {
         }
         let kept = self.clear_away().await;
         let (worker, session) = (self.worker.name.clone(), self.worker.session);
-        self.desk.tell(Sighting::Gone { worker, session, why: format!("{why}{kept}") }).await;
+        self.desk.common.tell(Sighting::Gone { worker, session, why: format!("{why}{kept}") }).await;
     }
 
     /// Its pane-exec is gone by itself, and its record with it.
     pub(super) async fn report_gone(&mut self) {
         let record = how_it_ended(&self.dir, &self.worker.name, &self.stop).await;
         let why = said(record.as_deref()) + &self.clear_away().await;
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why }).await;
+        self.desk
+            .common
+            .tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why })
+            .await;
     }
 
     /// Closes the pane of a session of which nothing runs any more, puts its worktree away, and removes its files.

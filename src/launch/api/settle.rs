@@ -232,7 +232,7 @@ impl Keeper {
         let Doing::At(at) = &mut self.doing else { return };
         (at.is_taken, at.told_rest) = (true, true);
         let (worker, turn) = (self.worker.name.clone(), at.turn);
-        self.desk.tell(Sighting::Taken { worker, turn, process: None }).await;
+        self.desk.common.tell(Sighting::Taken { worker, turn, process: None }).await;
     }
 
     /// It is not known whether the program took the text.
@@ -293,6 +293,6 @@ impl Keeper {
         finish.work = self.tree().work_done().await;
         self.ended = Some(turn);
         let worker = self.worker.name.clone();
-        self.desk.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
+        self.desk.common.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
     }
 }

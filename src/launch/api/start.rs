@@ -63,8 +63,7 @@ impl Coming for Keeper {
         let (plan, facts) = self.site().prepare().await.map_err(Obstacle::Final)?;
         self.facts = facts;
         let desk = self.desk.clone();
-        let pane =
-            pane::start(desk.host(), &desk.options.program, &self.worker, &self.dir, (plan, &self.facts)).await?;
+        let pane = pane::start(desk.host(), &desk.common.program, &self.worker, &self.dir, (plan, &self.facts)).await?;
         let root = ProcessId::from(pane.root);
         self.pane = Some(pane);
         pane::claimed(&self.dir, root).await
@@ -86,7 +85,7 @@ impl Coming for Keeper {
             let missing = match self.come_up(&api).await {
                 Ok(()) if !self.plan().is_some_and(|plan| plan.lists_tools) || self.listed => {
                     self.shows = SHOWS;
-                    self.desk.tell(Sighting::Up { worker: self.worker.name.clone() }).await;
+                    self.desk.common.tell(Sighting::Up { worker: self.worker.name.clone() }).await;
                     return true;
                 }
                 Ok(()) => {
@@ -130,7 +129,7 @@ impl Coming for Keeper {
     }
 
     async fn tell(&self, sighting: Sighting) {
-        self.desk.tell(sighting).await;
+        self.desk.common.tell(sighting).await;
     }
 }
 
@@ -182,7 +181,7 @@ impl Keeper {
 
     async fn give_up_start(&mut self, why: String, screen: Option<Screen>) {
         let why = pane::with_screen(why, screen.as_ref()) + &self.clear_away().await;
-        self.desk.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
+        self.desk.common.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
     }
 }
 

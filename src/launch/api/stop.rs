@@ -57,7 +57,7 @@ impl Keeper {
         let Some(stop) = self.api().and_then(|api| api.stop) else {
             let why = "a turn had to be stopped, and its launch plan names no call for that";
             let worker = self.worker.name.clone();
-            return self.desk.tell(Sighting::Broke { worker, why: why.into() }).await;
+            return self.desk.common.tell(Sighting::Broke { worker, why: why.into() }).await;
         };
         if let Err(error) = self.ask(&stop).await {
             tracing::info!(worker = %self.worker.name, error = error.brief(), "a worker could not be told to stop its turn");
@@ -98,6 +98,6 @@ impl Keeper {
     }
 
     async fn tell_idle(&self) {
-        self.desk.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
+        self.desk.common.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
     }
 }

@@ -21,11 +21,11 @@ use super::super::session::front::Order;
 use super::super::session::gone::how_it_ended;
 use super::super::session::hear;
 use super::super::session::place::Site;
+use super::super::session::sweep::Kind;
 use super::super::session::tree::Tree;
 use super::Desk;
 use super::output::Output;
 use super::pipe::Pipe;
-use super::sessions::dir_of;
 use super::work::Doing;
 use crate::engine::ports::Report;
 use crate::fleet::ids::TurnId;
@@ -84,7 +84,7 @@ impl Keeper {
         orders: UnboundedReceiver<Order>,
         stop: CancellationToken,
     ) -> Self {
-        let dir = dir_of(&desk, &worker);
+        let dir = desk.common.dir_of(Kind::Lines, &worker);
         // What the fleet was told of an adopted session is not known: the first look is reported in any case.
         let barred = (worker.state != WorkerState::Starting).then(String::new);
         Self {
@@ -163,21 +163,13 @@ impl Keeper {
 
     /// Returns where the session is made.
     pub(super) fn site(&self) -> Site<'_> {
-        let options = &self.desk.options;
-        Site {
-            worker: &self.worker,
-            dir: &self.dir,
-            policy: &options.policy,
-            url: &options.url,
-            program: &options.program,
-        }
+        self.desk.common.site(&self.worker, &self.dir)
     }
 
     /// Returns its worktree, which there may be.
     pub(super) fn tree(&self) -> Tree<'_> {
-        let policy = &self.desk.options.policy;
         let is_handed_on = self.desk.handed_on.has(&self.worker);
-        Tree { worker: &self.worker, dir: &self.dir, policy, stop: &self.stop, is_handed_on }
+        self.desk.common.tree(&self.worker, &self.dir, &self.stop, is_handed_on)
     }
 
     /// Returns what the markers of its plan stand for.
@@ -240,7 +232,7 @@ impl Keeper {
     pub(super) async fn break_off(&mut self, why: String) {
         if !self.is_broken {
             self.is_broken = true;
-            self.desk.tell(Sighting::Broke { worker: self.worker.name.clone(), why }).await;
+            self.desk.common.tell(Sighting::Broke { worker: self.worker.name.clone(), why }).await;
         }
     }
 
@@ -256,7 +248,7 @@ impl Keeper {
     pub(super) async fn bar(&mut self, why: Option<String>, sighting: Sighting) {
         if self.barred != why {
             self.barred = why;
-            self.desk.tell(sighting).await;
+            self.desk.common.tell(sighting).await;
         }
     }
 
@@ -265,7 +257,7 @@ impl Keeper {
         ending::end(root).await;
         let kept = self.clear_away().await;
         let (worker, session) = (self.worker.name.clone(), self.worker.session);
-        self.desk.tell(Sighting::Gone { worker, session, why: format!("{why}{kept}") }).await;
+        self.desk.common.tell(Sighting::Gone { worker, session, why: format!("{why}{kept}") }).await;
     }
 
     /// Its pane-exec is gone by itself.
@@ -276,7 +268,10 @@ impl Keeper {
         self.read_to_now().await;
         let why = self.last_words(said(record.as_deref()));
         let why = why + &self.clear_away().await;
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why }).await;
+        self.desk
+            .common
+            .tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why })
+            .await;
     }
 
     /// A session that ended while no daemon was there may have ended its turn before: which one, the order says.

@@ -1,4 +1,4 @@
-//! Where the sessions of this launcher have their files, and who keeps each of them.
+//! Who keeps each session of this launcher: a roster calls for a keeper when there is a session to keep.
 //! What a keeper does is in `keeper`.
 
 use std::sync::Arc;
@@ -7,7 +7,6 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
 use super::super::session::all;
-use super::super::session::dir::SessionDir;
 use super::super::session::front::{Order, Told};
 use super::super::session::handed::HandedOn;
 use super::super::session::roster::Keeping;
@@ -20,7 +19,7 @@ use crate::fleet::worker::Worker;
 
 /// Carries out what is told until nobody tells anything any more.
 pub(super) async fn run(desk: Arc<Desk>, told: UnboundedReceiver<Told>) {
-    let sessions = desk.options.sessions.clone();
+    let sessions = desk.common.sessions.clone();
     all::keep(Sessions { desk }, Kind::Lines, sessions, told).await;
 }
 
@@ -48,11 +47,6 @@ impl Keeping for Sessions {
     }
 
     async fn tell(&self, sighting: Sighting) {
-        self.desk.tell(sighting).await;
+        self.desk.common.tell(sighting).await;
     }
-}
-
-/// Returns the directory of a session.
-pub(super) fn dir_of(desk: &Desk, worker: &Worker) -> SessionDir {
-    SessionDir::new(desk.options.sessions.join(Kind::Lines.dir_name(&worker.name, worker.session)))
 }

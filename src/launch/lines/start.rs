@@ -60,7 +60,7 @@ impl Coming for Keeper {
         let passing = |error: std::io::Error| Obstacle::Passing(format!("cannot start pane-exec: {error}"));
         // A file of its own and not the daemon's stderr, which would stay open as long as the worker runs.
         let trouble = File::create(self.dir.trouble()).map_err(passing)?;
-        let mut command = Command::new(&self.desk.options.program);
+        let mut command = Command::new(&self.desk.common.program);
         command.arg0("fleetd").arg("pane-exec").args(args.to_words()).env_clear().envs(plan.env);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(trouble);
         let mut child = command.spawn().map_err(passing)?;
@@ -97,7 +97,7 @@ impl Coming for Keeper {
                 Err(error) => format!("its input cannot be opened: {error}"),
                 Ok(()) if wants_tools => "it has not listed the fleet's tools".to_owned(),
                 Ok(()) => {
-                    self.desk.tell(Sighting::Up { worker: self.worker.name.clone() }).await;
+                    self.desk.common.tell(Sighting::Up { worker: self.worker.name.clone() }).await;
                     return true;
                 }
             };
@@ -120,7 +120,7 @@ impl Coming for Keeper {
     async fn not_up(&mut self, why: String, _ran: bool) {
         let why = self.last_words(why);
         let why = why + &self.clear_away().await;
-        self.desk.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
+        self.desk.common.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
     }
 
     async fn report_gone(&mut self) {
@@ -128,6 +128,6 @@ impl Coming for Keeper {
     }
 
     async fn tell(&self, sighting: Sighting) {
-        self.desk.tell(sighting).await;
+        self.desk.common.tell(sighting).await;
     }
 }

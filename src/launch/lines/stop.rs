@@ -100,6 +100,6 @@ impl Keeper {
     }
 
     pub(super) async fn tell_idle(&self) {
-        self.desk.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
+        self.desk.common.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
     }
 }

@@ -83,7 +83,7 @@ impl Keeper {
         if matches!(&self.doing, Doing::At(at) if at.turn == turn.id) {
             return;
         }
-        let given = given(&self.desk.options.journal, &turn, &self.worker, note).await;
+        let given = given(&self.desk.common.journal, &turn, &self.worker, note).await;
         if let Some(note) = self.note_of(turn.id) {
             // It may have been written. What it came to stands in the output, if anywhere.
             self.reread(&note);
@@ -185,7 +185,7 @@ impl Keeper {
     async fn hold(&mut self, turn: TurnId, hand: usize, why: String) {
         self.doing = Doing::Idle;
         self.barred = Some(why.clone());
-        self.desk.tell(Sighting::Held { worker: self.worker.name.clone(), turn, hand, why }).await;
+        self.desk.common.tell(Sighting::Held { worker: self.worker.name.clone(), turn, hand, why }).await;
     }
 
     /// It is not known whether the program took the text. `torn`: half a line may stand in its input, so that nothing
@@ -203,7 +203,7 @@ impl Keeper {
         if at.story.is_taken() && !at.is_told {
             at.is_told = true;
             let (worker, turn) = (self.worker.name.clone(), at.turn);
-            self.desk.tell(Sighting::Taken { worker, turn, process: None }).await;
+            self.desk.common.tell(Sighting::Taken { worker, turn, process: None }).await;
         }
     }
 
@@ -253,6 +253,6 @@ impl Keeper {
         finish.work = self.tree().work_done().await;
         self.ended = Some(turn);
         let worker = self.worker.name.clone();
-        self.desk.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
+        self.desk.common.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::engine::ports::{Boxed, Report, Source};
+use crate::engine::ports::{Boxed, Launchers, Report, Source};
 use crate::fleet::ids::{TurnId, WorkerName};
 use crate::fleet::input::WorkEffect;
 use crate::fleet::refusal::{Refusal, RefusalKind};
@@ -61,8 +61,8 @@ impl Pause {
     }
 }
 
-/// The sending end.
-pub(in crate::launch) struct Front {
+/// The engine's way to a launcher of sessions.
+pub struct Front {
     told: mpsc::UnboundedSender<Told>,
     pause: Pause,
 }
@@ -83,8 +83,14 @@ impl Front {
         self.pause.clone()
     }
 
-    /// Passes an order on.
-    pub(in crate::launch) fn carry_out(&self, order: WorkEffect) {
+    fn tell(&self, told: Told) {
+        // The task is gone only when the daemon is going down; the next one is given the order again.
+        let _ = self.told.send(told);
+    }
+}
+
+impl Launchers for Front {
+    fn carry_out(&self, order: WorkEffect) {
         if let WorkEffect::Pause(paused) = order {
             // Not by way of the task: who is told that it is paused is told after this.
             self.pause.0.store(paused, Ordering::SeqCst);
@@ -92,12 +98,7 @@ impl Front {
         self.tell(Told::Order(order));
     }
 
-    /// Passes a report on and waits for its answer.
-    pub(in crate::launch) fn report(
-        &self,
-        worker: Arc<Worker>,
-        report: Report,
-    ) -> Boxed<Result<Option<Value>, Refusal>> {
+    fn report(&self, worker: Arc<Worker>, report: Report) -> Boxed<Result<Option<Value>, Refusal>> {
         let (reply, answer) = oneshot::channel();
         self.tell(Told::Report(worker, report, reply));
         Box::pin(async move {
@@ -109,13 +110,7 @@ impl Front {
         })
     }
 
-    /// Passes on that tools were listed.
-    pub(in crate::launch) fn listed(&self, worker: &WorkerName, source: Source) {
+    fn listed(&self, worker: &WorkerName, source: Source) {
         self.tell(Told::Listed(worker.clone(), source));
-    }
-
-    fn tell(&self, told: Told) {
-        // The task is gone only when the daemon is going down; the next one is given the order again.
-        let _ = self.told.send(told);
     }
 }

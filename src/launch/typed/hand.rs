@@ -104,8 +104,7 @@ impl Keeper {
 
     /// Returns the text of a turn as it is typed, and whether it may have been typed before.
     async fn prepare(&self, turn: &Turn) -> Result<(String, bool), String> {
-        let prompt =
-            text_of(&self.desk.options.journal, turn, &self.worker).await.map_err(|error| error.to_string())?;
+        let prompt = text_of(&self.desk.common.journal, turn, &self.worker).await.map_err(|error| error.to_string())?;
         let prompt = prompt.ok_or("its prompt is not in the store")?;
         let is_typed = self.dir.is_typed(turn.id).map_err(|error| format!("{}: {error}", self.dir.path().display()))?;
         let from = turn.sender.to_string();
@@ -124,7 +123,7 @@ impl Keeper {
 
     /// Puts the note of the session before this one before a text.
     async fn noted(&self, text: String, note: TurnId) -> Result<String, String> {
-        let envelope = self.desk.options.journal.envelope(note).await.map_err(|error| error.to_string())?;
+        let envelope = self.desk.common.journal.envelope(note).await.map_err(|error| error.to_string())?;
         Ok(match envelope {
             Some(envelope) => text::noted(&text, &envelope.text, self.typing().limit),
             None => text,
@@ -247,7 +246,7 @@ impl Keeper {
         self.doing = Doing::Idle;
         self.barred = Some(why.clone());
         let (worker, hand) = (self.worker.name.clone(), turn.hands());
-        self.desk.tell(Sighting::Held { worker, turn: turn.id, hand, why }).await;
+        self.desk.common.tell(Sighting::Held { worker, turn: turn.id, hand, why }).await;
         self.soon(Duration::from_secs(1));
     }
 }

@@ -20,10 +20,11 @@ use super::super::session::front::Order;
 use super::super::session::gone::how_it_ended;
 use super::super::session::pane;
 use super::super::session::place::Site;
+use super::super::session::sweep::Kind;
 use super::super::session::tree::Tree;
 use super::Desk;
 use super::look::Look;
-use super::sessions::{Placed, dir_of};
+use super::sessions::Placed;
 use super::work::Doing;
 use crate::engine::panes::{Pane, PaneError, Screen};
 use crate::fleet::input::Sighting;
@@ -77,7 +78,7 @@ pub(super) struct Keeper {
 
 impl Keeper {
     pub(super) fn new(desk: Arc<Desk>, worker: Arc<Worker>, ways: Ways) -> Self {
-        let dir = dir_of(&desk, &worker);
+        let dir = desk.common.dir_of(Kind::Typed, &worker);
         let Ways { orders, stop, look, placing } = ways;
         // What the fleet was told of an adopted session is not known: the first look is reported in any case.
         let barred = (worker.state != WorkerState::Starting).then(String::new);
@@ -108,14 +109,7 @@ impl Keeper {
 
     /// Returns where the session is made.
     pub(super) fn site(&self) -> Site<'_> {
-        let options = &self.desk.options;
-        Site {
-            worker: &self.worker,
-            dir: &self.dir,
-            policy: &options.policy,
-            url: &options.url,
-            program: &options.program,
-        }
+        self.desk.common.site(&self.worker, &self.dir)
     }
 
     /// Takes up what an earlier daemon wrote down of the session.
@@ -137,9 +131,8 @@ impl Keeper {
 
     /// Returns its worktree, which there may be.
     pub(super) fn tree(&self) -> Tree<'_> {
-        let policy = &self.desk.options.policy;
         let is_handed_on = self.desk.handed_on.has(&self.worker);
-        Tree { worker: &self.worker, dir: &self.dir, policy, stop: &self.stop, is_handed_on }
+        self.desk.common.tree(&self.worker, &self.dir, &self.stop, is_handed_on)
     }
 
     pub(super) fn typing(&self) -> Typing {
@@ -212,7 +205,7 @@ impl Keeper {
 
     /// Returns what the pane shows; if the pane is not where it was, it is looked for by its process.
     pub(super) async fn screen(&mut self) -> Result<Screen, String> {
-        let host = self.desk.options.host.clone();
+        let host = self.desk.host.clone();
         if let Some(pane) = self.pane.clone() {
             match host.screen(pane).await {
                 Err(PaneError::Gone(_)) => self.pane = None,
@@ -249,7 +242,7 @@ impl Keeper {
         if self.barred != why {
             self.barred = why;
             let clear = || Sighting::Clear { worker: self.worker.name.clone() };
-            self.desk.tell(what.unwrap_or_else(clear)).await;
+            self.desk.common.tell(what.unwrap_or_else(clear)).await;
         }
     }
 
@@ -262,7 +255,7 @@ impl Keeper {
         ending::end(root).await;
         let kept = self.clear_away().await;
         let (worker, session) = (self.worker.name.clone(), self.worker.session);
-        self.desk.tell(Sighting::Gone { worker, session, why: format!("{why}{kept}") }).await;
+        self.desk.common.tell(Sighting::Gone { worker, session, why: format!("{why}{kept}") }).await;
     }
 
     /// Its pane-exec is gone by itself.
@@ -271,7 +264,10 @@ impl Keeper {
         self.tell_traces().await;
         let kept = self.clear_away().await;
         let why = said(record.as_deref()) + &kept;
-        self.desk.tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why }).await;
+        self.desk
+            .common
+            .tell(Sighting::Gone { worker: self.worker.name.clone(), session: self.worker.session, why })
+            .await;
     }
 
     /// Closes the pane of a session of which nothing runs any more, puts its worktree away, and removes its files.

@@ -17,11 +17,11 @@ use crate::process::{ProcessId, is_in_foreground, lineage};
 /// Tells the leader once, and reports what came of it.
 pub(super) async fn tell(desk: Arc<Desk>, leader: Process, waiting: usize) {
     let how = try_once(&desk, leader, waiting).await;
-    desk.tell(Sighting::Nudged { leader, how }).await;
+    desk.common.tell(Sighting::Nudged { leader, how }).await;
 }
 
 async fn try_once(desk: &Desk, leader: Process, waiting: usize) -> Nudged {
-    let Some(typing) = &desk.options.leader else {
+    let Some(typing) = &desk.leader else {
         return Nudged::NoPane("fleetd.toml says that the leader is not told in its pane".into());
     };
     if !ProcessId::from(leader).is_alive() {

@@ -97,7 +97,7 @@ impl Keeper {
         {
             self.is_broken = true;
             let why = format!("settings that would move its model's address were written while it ran: {name}");
-            self.desk.tell(Sighting::Broke { worker: self.worker.name.clone(), why }).await;
+            self.desk.common.tell(Sighting::Broke { worker: self.worker.name.clone(), why }).await;
         }
     }
 }

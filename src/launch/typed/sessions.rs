@@ -11,7 +11,6 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::super::memory;
-use super::super::session::dir::SessionDir;
 use super::super::session::front::{Order, Told};
 use super::super::session::handed::HandedOn;
 use super::super::session::roster::{Keeping, Roster};
@@ -78,7 +77,7 @@ impl Keeping for Panes {
     }
 
     async fn tell(&self, sighting: Sighting) {
-        self.desk.tell(sighting).await;
+        self.desk.common.tell(sighting).await;
     }
 }
 
@@ -98,7 +97,7 @@ impl Sessions {
             tokio::select! {
                 () = &mut sweep, if !is_swept => {
                     is_swept = true;
-                    let sessions = self.desk.options.sessions.clone();
+                    let sessions = self.desk.common.sessions.clone();
                     // First the trees, then who is kept: a keeper is there before its tree.
                     let trees = tree::all(&sessions);
                     self.chores.spawn(sweep::leftovers(sessions, Kind::Typed, self.roster.names(dir_name), trees));
@@ -132,7 +131,7 @@ impl Sessions {
             }
             // What is typed next is asked in that moment; who has a text in hand is to look at once.
             WorkEffect::Pause(_) => self.roster.all().for_each(|kept| kept.more.look.notify_one()),
-            WorkEffect::Memory => self.desk.tell(Sighting::Memory { available: memory::available() }).await,
+            WorkEffect::Memory => self.desk.common.tell(Sighting::Memory { available: memory::available() }).await,
             _ => {}
         }
     }
@@ -153,11 +152,6 @@ impl Sessions {
             kept.more.look.notify_one();
         }
     }
-}
-
-/// Returns the directory of a session.
-pub(super) fn dir_of(desk: &Desk, worker: &Worker) -> SessionDir {
-    SessionDir::new(desk.options.sessions.join(dir_name(&worker.name, worker.session)))
 }
 
 /// Returns the name of what belongs to a session.

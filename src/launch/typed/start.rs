@@ -47,8 +47,7 @@ impl Coming for Keeper {
         let (plan, facts) = self.site().prepare().await.map_err(Obstacle::Final)?;
         self.facts = facts;
         let desk = self.desk.clone();
-        let pane =
-            pane::start(desk.host(), &desk.options.program, &self.worker, &self.dir, (plan, &self.facts)).await?;
+        let pane = pane::start(desk.host(), &desk.common.program, &self.worker, &self.dir, (plan, &self.facts)).await?;
         let root = ProcessId::from(pane.root);
         self.place(pane).await;
         pane::claimed(&self.dir, root).await
@@ -76,7 +75,7 @@ impl Coming for Keeper {
                     last = screen;
                     let wants_tools = self.plan().is_some_and(|plan| plan.lists_tools) && !self.listed;
                     if look.is_idle() && !wants_tools {
-                        self.desk.tell(Sighting::Up { worker: self.worker.name.clone() }).await;
+                        self.desk.common.tell(Sighting::Up { worker: self.worker.name.clone() }).await;
                         return true;
                     }
                     match look.obstacle() {
@@ -112,13 +111,13 @@ impl Coming for Keeper {
     }
 
     async fn tell(&self, sighting: Sighting) {
-        self.desk.tell(sighting).await;
+        self.desk.common.tell(sighting).await;
     }
 }
 
 impl Keeper {
     async fn give_up_start(&mut self, why: String, screen: Option<&Screen>) {
         let why = pane::with_screen(why, screen) + &self.clear_away().await;
-        self.desk.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
+        self.desk.common.tell(Sighting::NotUp { worker: self.worker.name.clone(), why }).await;
     }
 }

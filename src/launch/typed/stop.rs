@@ -67,7 +67,7 @@ impl Keeper {
             self.doing = Doing::Idle;
             self.barred = None;
             self.soon(Duration::ZERO);
-            return self.desk.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
+            return self.desk.common.tell(Sighting::Idle { worker: self.worker.name.clone() }).await;
         }
         // Not at once: right after an interrupt a key may be read together with it.
         if is_ours && !look.busy && !stopping.is_cleared && stopping.told.elapsed() >= REST_AFTER_INTERRUPT {

@@ -177,12 +177,12 @@ impl Keeper {
     }
 
     pub(super) async fn tell_taken(&self, turn: TurnId) {
-        self.desk.tell(Sighting::Taken { worker: self.worker.name.clone(), turn, process: None }).await;
+        self.desk.common.tell(Sighting::Taken { worker: self.worker.name.clone(), turn, process: None }).await;
     }
 
     pub(super) async fn finished(&self, turn: TurnId, mut finish: Finish, idle: bool) {
         finish.work = self.tree().work_done().await;
         let worker = self.worker.name.clone();
-        self.desk.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
+        self.desk.common.tell(Sighting::Finished { worker, turn, finish: Box::new(finish), idle }).await;
     }
 }

@@ -14,7 +14,7 @@ use fleetd::fleet::refusal::Refusal;
 use fleetd::fleet::time::Time;
 use fleetd::fleet::turn::{Stamp, Turn, TurnState};
 use fleetd::fleet::worker::{Process, Worker, WorkerState};
-use fleetd::launch::lines::{Lines, Options};
+use fleetd::launch::{Common, Front, lines};
 use fleetd::process::{ProcessId, marked_with};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -58,7 +58,7 @@ pub struct House {
 
 /// One daemon's launcher.
 pub struct Life {
-    lines: Lines,
+    lines: Front,
     task: JoinHandle<()>,
     seen: mpsc::Receiver<Sighting>,
 }
@@ -80,7 +80,7 @@ impl House {
     /// As `live`, with the doors at this address.
     pub fn live_at(&self, url: &str) -> Life {
         let (sightings, seen) = mpsc::channel(64);
-        let (lines, task) = Lines::new(Options {
+        let (lines, task) = lines::launcher(Common {
             sessions: self.place.path().join("sessions"),
             program: env!("CARGO_BIN_EXE_fleetd").into(),
             policy: Arc::default(),

@@ -15,7 +15,8 @@ use fleetd::fleet::time::{Span, Time};
 use fleetd::fleet::turn::{Stamp, Turn, TurnState};
 use fleetd::fleet::typing::Typing;
 use fleetd::fleet::worker::{Process, Worker, WorkerState};
-use fleetd::launch::typed::{Options, Typed};
+use fleetd::launch::Common;
+use fleetd::launch::typed::Typed;
 use fleetd::process::{ProcessId, marked_with};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -63,16 +64,15 @@ impl House {
     pub fn live(&self) -> Life {
         let (sightings, seen) = mpsc::channel(64);
         let host: Arc<dyn PaneHost> = self.host.clone();
-        let (typed, task) = Typed::new(Options {
+        let common = Common {
             sessions: self.place.path().join("sessions"),
             program: env!("CARGO_BIN_EXE_fleetd").into(),
             policy: Arc::default(),
             url: "http://127.0.0.1:1".into(),
-            host,
-            leader: Some(self.typing.clone()),
             journal: self.prompts.clone(),
             sightings,
-        });
+        };
+        let (typed, task) = Typed::new(common, host, Some(self.typing.clone()));
         Life { typed, task: tokio::spawn(task), seen }
     }
 
