@@ -7,6 +7,7 @@
 mod ends;
 mod hand;
 mod keeper;
+mod leaders;
 mod look;
 mod nudge;
 mod prompt_file;
@@ -27,12 +28,12 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::config::ScreenWords;
 use crate::engine::panes::PaneHost;
 use crate::engine::ports::{Boxed, Journal, Launchers, Report, Source};
 use crate::fleet::ids::WorkerName;
 use crate::fleet::input::{Sighting, WorkEffect};
 use crate::fleet::refusal::Refusal;
-use crate::fleet::typing::Typing;
 use crate::fleet::worker::Worker;
 use crate::launch::policy::Policy;
 use crate::launch::session::front::{Front, Pause};
@@ -50,8 +51,8 @@ pub struct Options {
     pub url: String,
     /// Where panes are.
     pub host: Arc<dyn PaneHost>,
-    /// How the leader's screen is read; none if it is not to be told anything in its pane.
-    pub leader: Option<Typing>,
+    /// What the operator says of the leader's screen; none if it is not to be told anything in its pane.
+    pub leader: Option<ScreenWords>,
     /// Where prompts are read.
     pub journal: Arc<dyn Journal>,
     /// Where sightings go.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fleetd::config::ScreenWords;
 use fleetd::engine::panes::PaneHost;
 use fleetd::engine::ports::Launchers;
 use fleetd::fleet::envelope::Finish;
@@ -69,7 +70,7 @@ impl House {
             policy: Arc::default(),
             url: "http://127.0.0.1:1".into(),
             host,
-            leader: Some(self.typing.clone()),
+            leader: Some(ScreenWords::default()),
             journal: self.prompts.clone(),
             sightings,
         });
