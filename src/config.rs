@@ -29,7 +29,6 @@ use self::error::Source;
 use self::machine::This;
 use self::raw::Raw;
 use crate::fleet::time::Span;
-use crate::fleet::typing::Typing;
 
 const FILE: &str = "fleetd.toml";
 const PORT: u16 = 7717;
@@ -104,8 +103,21 @@ pub enum OnRestart {
 pub struct Nudge {
     /// Whether it is told at all. Default: true.
     pub on: bool,
-    /// How its screen is read.
-    pub screen: Typing,
+    /// What its screen shows, where the operator says so.
+    pub screen: ScreenWords,
+}
+
+/// What the operator says of the leader's screen. What is left out is what is known of its program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScreenWords {
+    /// What the line begins with into which people write.
+    pub prompt: Option<Vec<String>>,
+    /// What an empty composer may show.
+    pub placeholder: Option<Vec<String>>,
+    /// What stands near the composer while it works.
+    pub busy: Option<Vec<String>>,
+    /// What stands near the composer while it asks for a key.
+    pub dialog: Option<Vec<String>>,
 }
 
 /// How callers are known.

@@ -104,6 +104,12 @@ pub fn lineage(of: ProcessId) -> Vec<ProcessId> {
     if found.first() == Some(&of) { found } else { Vec::new() }
 }
 
+/// Returns the name that this very process has for the kernel, which is that of its program unless it calls itself otherwise.
+pub fn name_of(process: ProcessId) -> Option<String> {
+    let name = fs::read(format!("/proc/{}/comm", process.pid)).ok()?;
+    process.is_alive().then(|| String::from_utf8_lossy(&name).trim_end().to_owned())
+}
+
 /// Tells whether this very process is in the foreground of its terminal: what is typed there reaches it.
 pub fn is_in_foreground(process: ProcessId) -> bool {
     Stat::read(process.pid).is_some_and(|stat| {

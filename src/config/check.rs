@@ -12,9 +12,8 @@ use super::error::{ConfigError, Source, nearest};
 use super::raw::{Raw, RawEndpoint, RawLaunch, RawLimits, RawNudge};
 use super::token::{Token, TokenError};
 use super::url::host_of;
-use super::{Auth, Endpoint, EndpointName, Host, Limits, Machine, Nudge, OnRestart, PaneHost, TokenAuth};
+use super::{Auth, Endpoint, EndpointName, Host, Limits, Machine, Nudge, OnRestart, PaneHost, ScreenWords, TokenAuth};
 use crate::fleet::time::Span;
-use crate::fleet::typing::Typing;
 
 /// Checks everything that no argument can replace; `listen` and `charter` are checked where they are chosen.
 pub(super) fn pane_host(source: Source<'_>, raw: &Raw) -> Result<PaneHost, ConfigError> {
@@ -42,21 +41,19 @@ pub(super) fn on_restart(source: Source<'_>, raw: &Raw) -> Result<OnRestart, Con
 }
 
 pub(super) fn nudge(source: Source<'_>, raw: &RawNudge) -> Result<Nudge, ConfigError> {
-    let list = |name: &str, words: &Option<Spanned<Vec<Spanned<String>>>>, usual: Vec<String>| {
-        let Some(words) = words else { return Ok(usual) };
+    let list = |name: &str, words: &Option<Spanned<Vec<Spanned<String>>>>| {
+        let Some(words) = words else { return Ok(None) };
         let texts = words.get_ref().iter();
         if let Some(empty) = texts.clone().find(|text| text.get_ref().trim().is_empty()) {
             return Err(source.refuse(&empty.span(), format!("nudge.{name}: an empty text is on every screen")));
         }
-        Ok(texts.map(|text| text.get_ref().clone()).collect())
+        Ok(Some(texts.map(|text| text.get_ref().clone()).collect()))
     };
-    let usual = Typing { placeholder: vec!["Try \"".into()], ..Typing::default() };
-    let screen = Typing {
-        prompt: list("prompt", &raw.prompt, usual.prompt.clone())?,
-        placeholder: list("placeholder", &raw.placeholder, usual.placeholder.clone())?,
-        busy: list("busy", &raw.busy, usual.busy.clone())?,
-        dialog: list("dialog", &raw.dialog, usual.dialog.clone())?,
-        ..usual
+    let screen = ScreenWords {
+        prompt: list("prompt", &raw.prompt)?,
+        placeholder: list("placeholder", &raw.placeholder)?,
+        busy: list("busy", &raw.busy)?,
+        dialog: list("dialog", &raw.dialog)?,
     };
     Ok(Nudge { on: raw.on.unwrap_or(true), screen })
 }

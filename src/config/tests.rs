@@ -115,7 +115,7 @@ fn a_whole_file_is_read() {
     assert_eq!((config.trash_ttl, config.allow_exposed), (Span::days(3), true));
     assert_eq!((config.executables, config.commands), (vec!["/bin/sh".into()], vec!["cargo".into(), "rg".into()]));
     assert_eq!((config.pane_host, config.nudge.on), (PaneHost::Herdr, false));
-    assert_eq!((config.nudge.screen.prompt, config.nudge.screen.dialog), (vec!["$ ".into()], vec!["1. Yes".into()]));
+    assert_eq!((config.nudge.screen.prompt, config.nudge.screen.dialog), (Some(vec!["$ ".into()]), None));
     assert_eq!(config.on_restart, OnRestart::Reap);
     let limits = Limits {
         max_workers: 3,

@@ -25,6 +25,9 @@ const AGAIN: Span = Span::seconds(15);
 pub(super) struct Nudge {
     due: Option<Time>,
     typed: usize,
+    /// Of how much a try under way tells that the leader has not answered by a look. An agent may look before the
+    /// launcher has said that the line was typed.
+    trying: Option<usize>,
     /// A leader of which no pane is known: it is not asked for again.
     paneless: Option<Process>,
     /// What came of the last try, for people.
@@ -51,6 +54,7 @@ impl Fleet {
         }
         self.nudge.due = None;
         if let Some(process) = self.nudge_whom() {
+            self.nudge.trying = Some(self.unread.len());
             cx.effect(Effect::Work(WorkEffect::Nudge(process, self.unread.len())));
             self.set_nudge(Some(cx.now + AGAIN));
         }
@@ -60,15 +64,18 @@ impl Fleet {
         if self.leader() != Some(process) {
             return;
         }
+        let trying = self.nudge.trying.take();
         match how {
             Nudged::Typed => {
-                self.nudge.typed += 1;
                 self.nudge.said = None;
                 self.set_nudge(None);
-                let what = format!("the leader was told in its pane that {} wait", self.unread.len());
-                cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
+                if let Some(waiting) = trying {
+                    self.nudge.typed += 1;
+                    let what = format!("the leader was told in its pane that {waiting} wait");
+                    cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
+                }
             }
-            Nudged::NotNow(why) => self.nudge.said = Some(why),
+            Nudged::NotNow(why) => self.nudge.said = trying.map(|_| why),
             Nudged::NoPane(why) => {
                 self.nudge.said = Some(why);
                 self.nudge.paneless = Some(process);
@@ -80,7 +87,7 @@ impl Fleet {
     pub(super) fn seen_by(&mut self, reader: Sender, found: &Answer) {
         let Answer::Mail { messages, .. } = found else { return };
         if reader == Sender::Leader {
-            self.nudge.typed = 0;
+            (self.nudge.typed, self.nudge.trying, self.nudge.said) = (0, None, None);
             for message in messages {
                 self.unread.remove(&message.id);
             }

@@ -7,6 +7,7 @@
 mod ends;
 mod hand;
 mod keeper;
+mod leaders;
 mod look;
 mod nudge;
 mod prompt_file;
@@ -28,12 +29,12 @@ use serde_json::Value;
 use super::session::common::Common;
 use super::session::front::{Front, Pause};
 use super::session::handed::HandedOn;
+use crate::config::ScreenWords;
 use crate::engine::panes::PaneHost;
 use crate::engine::ports::{Boxed, Launchers, Report, Source};
 use crate::fleet::ids::WorkerName;
 use crate::fleet::input::WorkEffect;
 use crate::fleet::refusal::Refusal;
-use crate::fleet::typing::Typing;
 use crate::fleet::worker::Worker;
 
 /// The engine's way to the launcher.
@@ -44,12 +45,12 @@ pub struct Typed {
 
 impl Typed {
     /// Returns the launcher, whose programs are in panes of this host, and the task that carries its orders out. When the
-    /// task is dropped, sessions go on and the next daemon adopts them. `leader` says how the leader's screen is read; it
-    /// is told nothing in its pane without.
+    /// task is dropped, sessions go on and the next daemon adopts them. `leader` is what the operator says of the leader's
+    /// screen; it is told nothing in its pane without.
     pub fn new(
         common: Common,
         host: Arc<dyn PaneHost>,
-        leader: Option<Typing>,
+        leader: Option<ScreenWords>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (front, told) = Front::new();
         let (pause, handed_on) = (front.pause(), HandedOn::default());
@@ -81,8 +82,8 @@ struct Desk {
     common: Common,
     /// Where panes are.
     host: Arc<dyn PaneHost>,
-    /// How the leader's screen is read; none if it is not to be told anything in its pane.
-    leader: Option<Typing>,
+    /// What the operator says of the leader's screen; none if it is not to be told anything in its pane.
+    leader: Option<ScreenWords>,
     /// Whether nothing may be typed.
     pause: Pause,
     /// Sessions whose worktree is not put away at their end: another takes it over.

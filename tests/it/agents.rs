@@ -5,6 +5,7 @@ mod charters;
 mod headless;
 mod leader;
 mod line;
+mod nudged;
 mod opencode;
 mod signs;
 mod starts;

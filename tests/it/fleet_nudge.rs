@@ -60,6 +60,30 @@ fn a_look_at_the_mailbox_ends_it_and_what_was_read_is_not_told_again() {
 }
 
 #[test]
+fn a_look_before_the_launcher_has_said_what_came_of_the_line_answers_it() {
+    for how in [Nudged::Typed, Nudged::NotNow("a draft stands in its composer".into())] {
+        let mut stage = with_mail();
+        stage.after(Span::seconds(6));
+        assert_eq!(stage.orders(), ["tell process 10 of 1"]);
+        stage.mail(None, 9);
+        stage.seen(Sighting::Nudged { leader: LEADER, how: how.clone() });
+        assert_eq!(stage.fleet.nudges(), (0, None), "{how:?}");
+        let turn = stage.send("w");
+        stage.replies(turn);
+        assert_eq!(told(&mut stage, 6, &Nudged::Typed), 1, "a first line, after {how:?}");
+    }
+}
+
+#[test]
+fn why_it_was_not_told_is_forgotten_when_it_looks_by_itself() {
+    let mut stage = with_mail();
+    assert_eq!(told(&mut stage, 6, &Nudged::NotNow("it works".into())), 1);
+    assert_eq!(stage.fleet.nudges(), (0, Some("it works")));
+    stage.mail(None, 9);
+    assert_eq!(stage.fleet.nudges(), (0, None));
+}
+
+#[test]
 fn who_waits_at_the_mailbox_or_got_the_answer_is_not_told() {
     let mut stage = with_mail();
     stage.mail(None, 9);

@@ -43,6 +43,7 @@ mod fleet_seat;
 mod fleet_sessions;
 mod fleet_shapes;
 mod fleet_stage;
+mod herdr;
 mod hostile;
 mod kill;
 mod lines;

@@ -163,3 +163,16 @@ fn the_guard_of_a_worker_knows_every_name_that_takes_a_leader_off_its_subscripti
         assert!(with.files.iter().all(|file| !file.contains("user_home")), "{:?}", with.files);
     }
 }
+
+#[test]
+fn what_is_known_of_a_leaders_screen_is_what_its_launcher_reads_by() {
+    let screens: Value = serde_json::from_str(include_str!("../../../lua/screens.json")).expect("it is JSON");
+    for screen in screens.as_array().expect("a list") {
+        let name = screen["program"].as_str().expect("a name");
+        let plan = plan(&format!("fleet.profile('p', {{ launcher = '{name}' }})"));
+        let typing = serde_json::to_value(plan.typing.as_deref().expect("it is typed to")).expect("JSON");
+        for word in ["prompt", "placeholder", "busy", "dialog", "near"] {
+            assert_eq!(screen[word], typing[word], "{name}: {word}");
+        }
+    }
+}

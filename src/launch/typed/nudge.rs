@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::super::session::front::PAUSED;
 use super::Desk;
+use super::leaders;
 use super::look::Look;
 use super::submit::{Act, End, Submission};
 use crate::engine::panes::{Key, Pane, PaneError};
@@ -14,6 +15,10 @@ use crate::fleet::typing::Typing;
 use crate::fleet::worker::Process;
 use crate::process::{ProcessId, is_in_foreground, lineage};
 
+/// How each line begins and ends.
+const BEGIN: &str = "[fleet] ";
+const END: &str = " for you: call fleet_poll";
+
 /// Tells the leader once, and reports what came of it.
 pub(super) async fn tell(desk: Arc<Desk>, leader: Process, waiting: usize) {
     let how = try_once(&desk, leader, waiting).await;
@@ -21,7 +26,7 @@ pub(super) async fn tell(desk: Arc<Desk>, leader: Process, waiting: usize) {
 }
 
 async fn try_once(desk: &Desk, leader: Process, waiting: usize) -> Nudged {
-    let Some(typing) = &desk.leader else {
+    let Some(words) = &desk.leader else {
         return Nudged::NoPane("fleetd.toml says that the leader is not told in its pane".into());
     };
     if !ProcessId::from(leader).is_alive() {
@@ -34,8 +39,9 @@ async fn try_once(desk: &Desk, leader: Process, waiting: usize) -> Nudged {
         Err(error) => return Nudged::NotNow(error.to_string()),
     };
     let what = if waiting == 1 { "1 thing waits" } else { &format!("{waiting} things wait") };
-    let line = format!("[fleet] {what} for you: call fleet_poll");
-    match type_line(desk, typing, leader, &pane, &line).await {
+    let line = format!("{BEGIN}{what}{END}");
+    let typing = leaders::typing(ProcessId::from(leader), words);
+    match type_line(desk, &typing, leader, &pane, &line).await {
         Ok(()) => Nudged::Typed,
         Err(why) => Nudged::NotNow(why),
     }
@@ -43,12 +49,19 @@ async fn try_once(desk: &Desk, leader: Process, waiting: usize) -> Nudged {
 
 /// Types one line and enters it. The error says why it was not entered.
 async fn type_line(desk: &Desk, typing: &Typing, leader: Process, pane: &Pane, line: &str) -> Result<(), String> {
-    let mut submission = Submission::new(line, None);
+    let mut submission = None;
     let began = Instant::now();
     let failed = |error: PaneError| error.to_string();
     loop {
         let screen = desk.host().screen(pane.clone()).await.map_err(failed)?;
-        let act = submission.next(began.elapsed(), &Look::of(&screen, typing), typing, |_| false, false);
+        let look = Look::of(&screen, typing);
+        let submission =
+            submission.get_or_insert_with(|| match look.composer.as_deref().filter(|text| is_ours(text)) {
+                // Left by an earlier try, of which it was not seen that it stood there, or by a daemon that was killed.
+                Some(left) => Submission::resumed(left, String::new()),
+                None => Submission::new(line, None),
+            });
+        let act = submission.next(began.elapsed(), &look, typing, |_| false, false);
         // A line that stands there gets its Enter: left behind it would be taken for somebody's draft.
         if desk.pause.is_on() && act == Act::Paste {
             return Err(PAUSED.into());
@@ -63,6 +76,39 @@ async fn type_line(desk: &Desk, typing: &Typing, leader: Process, pane: &Pane, l
             Act::Look(after) => tokio::time::sleep(after).await,
             Act::End(End::Taken) => return Ok(()),
             Act::End(End::Held(why) | End::Unknown(why)) => return Err(why),
+        }
+    }
+}
+
+/// Returns whether a line of ours stands in a composer, and nothing else: nobody's words go along with its Enter. The
+/// screen breaks it where it likes.
+fn is_ours(composer: &str) -> bool {
+    let dense = |text: &str| text.split_whitespace().collect::<String>();
+    let text = dense(composer);
+    let what = text.strip_prefix(&dense(BEGIN)).and_then(|rest| rest.strip_suffix(&dense(END)));
+    let count = what.and_then(|what| what.strip_suffix("thingwaits").or(what.strip_suffix("thingswait")));
+    count.is_some_and(|count| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_line_is_known_by_all_of_it() {
+        for ours in
+            ["[fleet] 1 thing waits for you: call fleet_poll", "[fleet] 12 things\nwait for you: call fleet_poll"]
+        {
+            assert!(is_ours(ours), "{ours}");
+        }
+        for other in [
+            "",
+            "[fleet] things wait for you: call fleet_poll",
+            "[fleet] 1 thing waits for you: call fleet_poll and then",
+            "not now [fleet] 1 thing waits for you: call fleet_poll",
+            "[fleet] 1 thing waits[fleet] 1 thing waits for you: call fleet_poll",
+        ] {
+            assert!(!is_ours(other), "{other}");
         }
     }
 }

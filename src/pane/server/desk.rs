@@ -171,7 +171,9 @@ impl Rounds {
         if !pane.queue.raw(bytes) {
             return not(No::Unavailable, "the program does not read what was typed before");
         }
-        pane.type_out(Instant::now());
+        let now = Instant::now();
+        pane.type_out(now);
+        self.hold.typed(&name, now);
         WELL
     }
 

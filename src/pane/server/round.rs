@@ -2,6 +2,7 @@
 //! little of what one pane prints. What clients want is always done before that, and what panes print can wait, so a
 //! key that is pressed waits for one slice at most, however much others print.
 
+mod hold;
 mod sleep;
 mod tell;
 
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::socket_peercred;
 
+use self::hold::Hold;
 use self::sleep::Token;
 use super::client::{Client, Watch};
 use super::pane::{Life, Pane};
@@ -38,6 +40,7 @@ const END: Duration = Duration::from_secs(8);
 pub struct Rounds {
     pub(super) panes: BTreeMap<String, Pane>,
     pub(super) clients: BTreeMap<u64, Client>,
+    pub(super) hold: Hold,
     place: Place,
     listener: UnixListener,
     wake: Wake,
@@ -57,6 +60,7 @@ impl Rounds {
         Rounds {
             panes: BTreeMap::new(),
             clients: BTreeMap::new(),
+            hold: Hold::default(),
             place,
             listener,
             wake,
@@ -237,9 +241,9 @@ impl Rounds {
 
     /// Reads a little of the pane that has had least.
     fn read_one(&mut self) {
-        let quietest = self.panes.values_mut().filter(|pane| pane.has_work()).min_by_key(|pane| pane.spent);
-        let Some(pane) = quietest else { return };
         let began = Instant::now();
+        let work = self.panes.values_mut().filter(|pane| pane.has_work() && self.hold.lets(&pane.id, began));
+        let Some(pane) = work.min_by_key(|pane| pane.spent) else { return };
         let printed = pane.print(began + SLICE);
         let now = Instant::now();
         pane.spent += now - began;

@@ -15,7 +15,7 @@ const TOKEN: &str = "a-token-of-thirty-two-letters-or-more";
 const SKILLS: [&str; 3] = ["delegate", "implementer", "reviewer"];
 
 /// Runs `fleetd init` in the project of a team, for the daemon that runs; `more` is in its settings as well.
-fn init(team: &Team, daemon: &Daemon, more: &str) {
+pub fn init(team: &Team, daemon: &Daemon, more: &str) {
     team.file("fleetd.toml", &format!("listen = \"{}\"\n{more}", daemon.url.trim_start_matches("http://")));
     let said = team.house.fleetd(&["init", "work"]).output().unwrap();
     assert!(said.status.success(), "{said:?}");
@@ -30,7 +30,7 @@ fn delegate(prompt: &str) -> String {
 }
 
 /// Returns the real agent as it is started to lead in the project, with what a person has said of it before.
-fn leader(team: &Team, settings: &Value) -> Command {
+pub fn leader(team: &Team, settings: &Value) -> Command {
     let home = team.house.path().join("leaders-home");
     std::fs::create_dir_all(home.join(".claude")).unwrap();
     std::fs::write(home.join(".claude/settings.json"), settings.to_string()).unwrap();

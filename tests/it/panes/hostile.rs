@@ -156,6 +156,27 @@ async fn many_that_print_without_pause_do_not_keep_a_key_from_its_program() {
 }
 
 #[tokio::test]
+async fn a_watcher_who_types_without_pause_does_not_keep_others_from_printing() {
+    let stage = stage().await;
+    let deaf = stage.sh("1", "stty raw -echo; printf ready; exec cat > /dev/null").await;
+    stage.shows(&deaf, "ready").await;
+    let mut talk = watcher(&stage, &deaf, Size { rows: 24, columns: 80 });
+    let typing = tokio::task::spawn_blocking(move || {
+        let mut keys = 0;
+        // Until the pane is closed. Every key asks for a moment in which nobody else prints.
+        while talk.ask(Ask::Type(Bytes(b"k".to_vec()))).is_ok() {
+            keys += 1;
+        }
+        keys
+    });
+    let other = stage.sh("2", "yes all work and no play | head -c 2000000; echo; echo done; exec cat").await;
+    stage.shows(&other, "done").await;
+    stage.host().close(deaf).await.unwrap();
+    let keys = typing.await.unwrap();
+    assert!(keys > 100, "{keys} keys");
+}
+
+#[tokio::test]
 async fn an_idle_server_does_nothing() {
     let stage = stage().await;
     let mut panes = Vec::new();

@@ -1,55 +1,11 @@
 //! The same with herdr as the pane host: absent at the start, killed, restarted and handed over in mid-turn.
 //! The server is the simulator, which copies the recorded habits of the real one.
 
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-
 use serde_json::{Value, json};
 
 use super::{house_with, message, spawn, submitted, turn_of, worker_of};
+use crate::herdr::Server;
 use crate::support::{Daemon, House, until};
-
-/// A herdr in the home of a house; its panes end with it.
-struct Server {
-    child: Child,
-    socket: PathBuf,
-}
-
-impl Server {
-    fn start(house: &House) -> Server {
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_fleetd")).with_file_name("herdr-sim");
-        assert!(program.exists(), "build it with the tests: cargo nextest run");
-        let mut command = Command::new(program);
-        command.arg("server").env_clear().env("HOME", house.path()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        command.env("SHELL", "/bin/sh").env("HERDR_SIM_SAVE_MS", "50").current_dir(house.path());
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let socket = house.path().join(".config/herdr/herdr.sock");
-        until("herdr listens", || UnixStream::connect(&socket).ok());
-        Server { child, socket }
-    }
-
-    fn ask(&self, method: &str, params: Value) -> Value {
-        let mut stream = UnixStream::connect(&self.socket).unwrap();
-        writeln!(stream, "{}", json!({ "id": "t", "method": method, "params": params })).unwrap();
-        let mut line = String::new();
-        BufReader::new(stream).read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap_or_default()
-    }
-
-    fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 fn house(flags: &str) -> House {
     let house = house_with(flags);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fleetd::config::ScreenWords;
 use fleetd::engine::panes::PaneHost;
 use fleetd::engine::ports::Launchers;
 use fleetd::fleet::envelope::Finish;
@@ -72,7 +73,7 @@ impl House {
             journal: self.prompts.clone(),
             sightings,
         };
-        let (typed, task) = Typed::new(common, host, Some(self.typing.clone()));
+        let (typed, task) = Typed::new(common, host, Some(ScreenWords::default()));
         Life { typed, task: tokio::spawn(task), seen }
     }
 

@@ -47,6 +47,19 @@ async fn an_idle_leader_is_told_in_one_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_line_of_ours_that_was_left_in_the_composer_is_entered_and_no_other_is_typed() {
+    let house = House::new();
+    let mut life = house.live();
+    let (leader, shell) = leader(&house, "").await;
+    let line = "[fleet] 1 thing waits for you: call fleet_poll";
+    house.host.person_types(shell, line);
+    until("it stands there", || house.host.shows(shell).contains(line)).await;
+    assert_eq!(tell(&mut life, leader, 2).await, Nudged::Typed);
+    until("the line", || house.submitted() == [line]).await;
+    assert_eq!(house.pastes(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_leader_at_work_in_a_dialog_or_with_a_draft_is_not() {
     let house = House::new();
     let mut life = house.live();

@@ -74,16 +74,22 @@ impl Rounds {
 
     /// Returns when something must be done even if nothing is ready.
     fn due(&self, now: Instant) -> Option<Instant> {
-        let works = self.panes.values().any(Pane::has_work) || self.clients.values().any(Client::has_request);
+        let works = |pane: &Pane| pane.has_work() && self.hold.lets(&pane.id, now);
+        let works = self.panes.values().any(works) || self.clients.values().any(Client::has_request);
         if works {
             return Some(now);
         }
         let untold =
             self.panes.values().filter(|pane| pane.untold).filter_map(|pane| pane.told.map(|told| told + TELL));
         let panes = self.panes.values().filter_map(|pane| pane.due(now));
-        let frames = self.clients.values().filter_map(Client::frame_due);
-        let others =
-            [self.alone_since.map(|since| since + self.rest), self.ending.map(|since| since + END), self.deaf_until];
+        let lets = |client: &&Client| client.watch.as_ref().is_some_and(|watch| self.hold.lets(&watch.pane, now));
+        let frames = self.clients.values().filter(lets).filter_map(Client::frame_due);
+        let others = [
+            self.alone_since.map(|since| since + self.rest),
+            self.ending.map(|since| since + END),
+            self.deaf_until,
+            self.hold.until().filter(|until| *until > now),
+        ];
         untold.chain(panes).chain(frames).chain(others.into_iter().flatten()).min()
     }
 }

@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use super::super::MAX_DEAD;
+use super::super::client::Client;
 use super::super::pane::Life;
 use super::{Rounds, TELL};
 use crate::pane::wire::{Line, Seen};
@@ -34,15 +35,30 @@ impl Rounds {
                 client.say(&Line::Seen(Seen::Changed(pane.id.clone())));
             }
         }
-        for client in self.clients.values_mut() {
-            let frame = client.take_due(now).and_then(|watch| {
-                let pane = self.panes.get_mut(&watch.pane)?;
-                watch.view.frame(pane.screen())
-            });
+        self.draw(now);
+        self.clients.values_mut().for_each(Client::send);
+    }
+
+    /// Draws the frames for whom a key is answered, and else the one that is due for longest: a key waits for one at most.
+    fn draw(&mut self, now: Instant) {
+        let due = self.clients.iter().filter_map(|(id, client)| {
+            let (due, pane) = (client.frame_due()?, &client.watch.as_ref()?.pane);
+            (due <= now && self.hold.lets(pane, now)).then_some((due, *id))
+        });
+        let mut due: Vec<(Instant, u64)> = due.collect();
+        due.sort_unstable();
+        if !self.hold.is_on(now) {
+            due.truncate(1);
+        }
+        for (_, id) in due {
+            let Some(client) = self.clients.get_mut(&id) else { continue };
+            let Some(watch) = client.take_due(now) else { continue };
+            let Some(pane) = self.panes.get_mut(&watch.pane) else { continue };
+            let frame = watch.view.frame(pane.screen());
+            self.hold.shown(&pane.id);
             if let Some(frame) = frame {
                 client.say(&Line::Frame(frame));
             }
-            client.send();
         }
     }
 
