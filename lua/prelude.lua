@@ -192,6 +192,12 @@ local absent = {
   run = "it is the second argument of a recipe's function",
   job = "it is the first argument of a recipe's function",
   task = "it is the first argument of a rubric",
+  team = "it is the second argument of a rubric",
+  event = "it is the argument of a handler",
+  t = "it is the argument of a test's function",
+  await = "steps wait by themselves: leave it out",
+  async = "steps wait by themselves: leave it out",
+  null = "write fleet.null in a list; a field that is nil is absent",
 }
 
 string.format, string.find, string.split, table.move = format, find, split, move
@@ -261,7 +267,13 @@ local function make_require(env_of)
         loaded[name] = nil
         raw_error(value, 0)
       end
-      if value == nil then value = true end
+      if value == nil then
+        local file = raw_tostring(name)
+        local nothing = function(_, key)
+          fail("require: module '" .. file .. "' returns nothing, so it has no `" .. to_text(key) .. "`; end it with 'return' and its table")
+        end
+        value = table.freeze(setmetatable({}, table.freeze({ __index = nothing })))
+      end
       entry = { value }
       loaded[name] = entry
     end
@@ -316,6 +328,15 @@ function verbs.launcher(name, spec, fn)
 end
 function verbs.shape(name, schema) declare("shape", name, schema) end
 
+for verb, declares in pairs(verbs) do
+  if raw_type(declares) == "function" then
+    verbs[verb] = function(first, ...)
+      if first == fleet then fail("write fleet." .. verb .. "(…) with a dot") end
+      return declares(first, ...)
+    end
+  end
+end
+
 fleet = setmetatable(verbs, table.freeze({
   __index = function(_, key) fail(unknown("no", key, verbs)) end,
 }))
@@ -338,6 +359,22 @@ local function check_self(self, name)
   if raw_type(self) ~= "table" or getmetatable(self) ~= Run then fail("write run:" .. name .. "(…) with a colon") end
 end
 
+-- Data that is too long for a charter lies in a file, and whoever reads it as if it were there is told so.
+local long_meta = table.freeze({
+  __index = function(reply, key)
+    if key ~= "data" then return nil end
+    local file = rawget(reply, "truncated").data
+    fail("reply.data has more than 1 MiB, which is too much for a charter; it lies in " .. file .. " (reply.truncated.data)")
+  end,
+})
+
+local function wait_for_reply(request)
+  local reply = wait(request)
+  local whole = raw_type(reply) == "table" and reply.truncated
+  if raw_type(whole) == "table" and whole.data then setmetatable(reply, long_meta) end
+  return reply
+end
+
 function steps.send(self, spec)
   check_self(self, "send")
   local on_ask
@@ -351,7 +388,7 @@ function steps.send(self, spec)
     spec = table.clone(spec)
     spec.on_ask = nil
   end
-  return wait({ verb = "send", spec = spec, on_ask = on_ask })
+  return wait_for_reply({ verb = "send", spec = spec, on_ask = on_ask })
 end
 
 function steps.recipe(self, name, job, spec)
@@ -615,6 +652,13 @@ function checks.command(fn)
   if raw_type(fn) ~= "function" then fail("t.command: expected a function, got " .. raw_type(fn)) end
   test_wait({ verb = "command", fn = fn })
 end
+function checks.at(clock, zone)
+  if raw_type(clock) ~= "string" then fail('t.at: expected a time such as "23:00", got ' .. raw_type(clock)) end
+  if zone ~= nil and raw_type(zone) ~= "string" then
+    fail('t.at: expected a zone such as "Europe/Berlin", got ' .. raw_type(zone))
+  end
+  test_wait({ verb = "at", name = clock, spec = zone })
+end
 function checks.run(recipe, job) return test_wait({ verb = "run", name = recipe, spec = job }) end
 function checks.route(task, team) return test_wait({ verb = "route", spec = task, team = team }) end
 function checks.ask(question)
@@ -630,10 +674,25 @@ function checks.ok(value, message)
   if not value then fail(message == nil and ("wanted something true, got " .. native.show(value)) or to_text(message)) end
 end
 
-local function result(outcome, why) return table.freeze(setmetatable({ outcome = outcome, why = why }, Outcome)) end
-function checks.fail(why) return result("failed", why == nil and "the scripted worker failed" or to_text(why)) end
-function checks.timeout() return result("timed_out", "the scripted worker was too slow") end
-function checks.lost() return result("lost", "the scripted worker died") end
+local function result(outcome, why, used)
+  local wrong = native.wrong_use(used)
+  if wrong then fail(wrong) end
+  return table.freeze(setmetatable({ outcome = outcome, why = why, used = used }, Outcome))
+end
+-- What a worker says as a text, or nil.
+local function words(answer)
+  if raw_type(answer) == "string" or raw_type(answer) == "number" then return to_text(answer) end
+  -- A table is the JSON that an agent would write.
+  return raw_type(answer) == "table" and native.json(answer) or nil
+end
+function checks.reply(answer, used)
+  local text = words(answer)
+  if not text then fail("t.reply: expected a text or a table, got " .. native.show(answer)) end
+  return result("replied", text, used)
+end
+function checks.fail(why, used) return result("failed", why == nil and "the scripted worker failed" or to_text(why), used) end
+function checks.timeout(used) return result("timed_out", "the scripted worker was too slow", used) end
+function checks.lost(used) return result("lost", "the scripted worker died", used) end
 
 for name, check in pairs(checks) do
   checks[name] = function(first, ...)
@@ -651,12 +710,12 @@ local function test(fn) fn(t) end
 
 local function scripted(fn, task)
   local answer = fn(freeze(task))
-  if raw_type(answer) == "table" and getmetatable(answer) == Outcome then return answer.outcome, answer.why end
-  if raw_type(answer) == "string" or raw_type(answer) == "number" then return "replied", to_text(answer) end
-  -- A table is the JSON that an agent would write.
-  local text = raw_type(answer) == "table" and native.json(answer)
+  if raw_type(answer) == "table" and getmetatable(answer) == Outcome then return answer.outcome, answer.why, answer.used end
+  local text = words(answer)
   if text then return "replied", text end
-  return "wrong", "a scripted answer must be a text, a table, t.fail(why), t.timeout() or t.lost(); it was " .. native.show(answer)
+  return "wrong",
+    "a scripted answer must be a text, a table, t.reply(text, used), t.fail(why), t.timeout() or t.lost(); it was "
+      .. native.show(answer)
 end
 
 return {

@@ -25,6 +25,7 @@ mod task;
 pub mod trees;
 pub mod turn_dir;
 pub mod typed;
+pub mod whole;
 pub mod worktree;
 
 use std::sync::Arc;

@@ -11,8 +11,17 @@ fleet.profile("night", {
   context_cap = { turns = 10 },
 })
 
--- What is sent in the day waits for the evening; what is under way in the morning is finished.
-fleet.role("w-night", { profiles = { "night" }, max_busy = 2, max_waiting = 200, between = "22:00-06:00" })
+-- What is sent in the day waits for the evening; what is under way in the morning is finished. At the weekend the machine is
+-- free, but somebody may want to use it.
+fleet.role("w-night", {
+  profiles = { "night" },
+  max_busy = 0,
+  max_waiting = 200,
+  hours = {
+    { between = "22:00-06:00", max_busy = 2 },
+    { days = "sat-sun", max_busy = 1 },
+  },
+})
 
 fleet.route("otherwise", function()
   return { role = "w-night", because = "it can wait for the night" }

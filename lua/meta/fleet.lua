@@ -22,6 +22,11 @@
 ---@field failures? integer So many failures; 5 if absent.
 ---@field within? string|number Within this time; `"10m"` if absent.
 
+---@class fleet.Window
+---@field between? string Which part of a day, such as `"22:00-06:00"`; all of it if absent.
+---@field days? string|string[] On which days it begins, such as `"mon-fri"`; on all if absent.
+---@field max_busy integer How many may be busy in it; 0 = nothing is handed out.
+
 ---@class fleet.WorkerSpec
 ---@field profile string The profile's name.
 ---@field command? string[] Program and arguments, as the profile has them.
@@ -167,15 +172,15 @@
 ---@field workers table<string, fleet.WorkerLoad> Every living worker by its name; nil if it is gone.
 
 ---@class fleet.Load
----@field max_busy integer How many may be busy at once.
+---@field max_busy integer How many may be busy at once, by its hours now; while it is closed, how many by itself.
 ---@field max_workers? integer How many may live at once, if the role says so.
 ---@field busy integer How many are busy.
 ---@field free integer How many more could be handed something now; 0 while the role is closed or parked, or its endpoint full.
 ---@field waiting integer How many turns wait in its queue, those of runs included.
 ---@field max_waiting integer How many may wait.
 ---@field workers integer Living workers.
----@field open boolean False outside of `between`.
----@field until? number When that changes next, in seconds since 1970; nil without `between`.
+---@field open boolean False while its hours let it be handed nothing.
+---@field until? number When its hours change that or `max_busy` next, in seconds since 1970; nil without hours.
 ---@field recent_failures integer Turns of the last ten minutes that failed, timed out or were lost.
 ---@field used fleet.Used What its turns of the last hour took.
 
@@ -203,7 +208,7 @@
 ---@class fleet.Envelope
 ---@field ok boolean True exactly when the worker replied.
 ---@field text string The reply; empty when there is none.
----@field data any The reply as data, where a `schema` was asked for and it fits.
+---@field data any The reply as data, where a `schema` was asked for and it fits. Where it has more than 1 MiB, reading it is an error that names the file in which it lies.
 ---@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `schema` when the answer does not fit its schema, `budget` when the run has used up its budget.
 ---@field why? string Why it ended so, for people.
 ---@field outcome string How the turn ended.
@@ -212,6 +217,8 @@
 ---@field stderr? string The end of what the process wrote to stderr.
 ---@field exit? table How the process ended, for a worker that is one process a turn: its `code`, or the `signal` that ended it.
 ---@field work? table What was done in the worker's worktree: `branch`, `base`, `commits`, `files_changed`, `dirty` (something is not committed).
+---@field usage? table What the turn took, where the agent tells: `input`, `output`, `cache_read` and `cache_write` in tokens, `cost` in US dollars.
+---@field truncated? table Where the rest is of a reply of more than 1 MiB, of which `text` is the beginning: `path` names the file with all of it, `bytes` is its length, and `data` names the file with its data if that has more than 1 MiB too. The files go with the turn.
 ---@field times table When what happened, in milliseconds since 1970.
 
 ---@class fleet.Question
@@ -256,6 +263,14 @@
 ---@field value any The run's value.
 ---@field why? string Why, unless it is done.
 
+---@class fleet.TestUsed
+---@field input? integer Tokens read; 0 if absent.
+---@field output? integer Tokens written.
+---@field cache_read? integer Tokens read from the model's cache, which no budget counts.
+---@field cache_write? integer Tokens written to it.
+---@field cost? number US dollars.
+---@field took? string|number How long it took, such as `"5m"`; 1 s if absent. Longer than its deadline or its profile's timeout, it times out.
+
 ---@class fleet.TestRoute
 ---@field role? string The role that gets it.
 ---@field worker? string The worker that gets it.
@@ -287,10 +302,12 @@
 ---@class fleet.Role
 ---@field about? string What it is for, for people.
 ---@field profiles string[] The profiles that its workers may have; the first is the default.
----@field max_busy? integer How many may be busy at once; 1 if absent. An endpoint of their profiles may have a cap of its own in fleetd.toml, which all roles on it share; the lower one counts.
+---@field max_busy? integer How many may be busy at once; 1 if absent. With `hours` it must be there, counts outside of them, and may be 0. An endpoint of their profiles may have a cap of its own in fleetd.toml, which all roles on it share; the lower one counts.
 ---@field max_workers? integer How many may live at once, idle ones included; if absent, the role starts as many as `max_busy` by itself, and any number may be spawned by hand.
 ---@field between? string|string[] When it is handed anything, such as `"22:00-06:00"`, or several such stretches of a day; always if absent. Outside of it messages wait; what is under way goes on.
----@field zone? string Whose clock `between` means, such as `"Europe/Berlin"`; that of the machine on which fleetd runs if absent.
+---@field days? string|string[] On which days of the week, such as `"mon-fri"`, or several: `{ "mon", "wed-fri" }`; all if absent. What goes over midnight belongs to the day on which it begins.
+---@field hours? fleet.Window[] In place of `between` and `days`: windows with caps of their own. The first one that holds counts; outside of all of them it is the role's own `max_busy`. What is busy when a cap goes down is finished.
+---@field zone? string Whose clock these hours mean, such as `"Europe/Berlin"`; that of the machine on which fleetd runs if absent.
 ---@field max_waiting? integer How many messages may wait in its queue; 100 if absent. Parts of a run do not count.
 
 ---@class fleet.Routed
@@ -571,7 +588,7 @@ function run:fail(why, value) end
 ---@class fleet.Test
 local t = {}
 
----Scripts the workers of a role (or one worker): what the function returns is the reply text, or a table for the JSON of one; where an answer was sent back, `task.complaint` says what was wrong with it. `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.
+---Scripts the workers of a role (or one worker): what the function returns is the reply text, or a table for the JSON of one; where an answer was sent back, `task.complaint` says what was wrong with it. `t.reply(text, used)` says besides what the turn used, and `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.
 ---@param role string
 ---@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer, complaint: string? }): any
 function t.worker(role, fn) end
@@ -586,7 +603,12 @@ function t.command(fn) end
 ---@return fleet.TestRun
 function t.run(recipe, job) end
 
----Asks the rubrics. Every role is free and nobody lives, but for what `team` says: tables as `fleet.Team` has them, with the fields that matter. A rubric with a mistake fails the test.
+---Lets the test's time go on to the next moment at which a clock shows this: a time of day, such as `"23:00"`, or a day with it, such as `"sat 23:00"`; by the clock of `zone`, or else of UTC. From then on the hours of roles hold, those without a `zone` by UTC: what is sent to a closed role waits for its opening, or times out at its deadline, and rubrics see the role as it stands then. Before that every role is open.
+---@param clock string
+---@param zone? string
+function t.at(clock, zone) end
+
+---Asks the rubrics. Every role is free (after `t.at`, as its hours say) and nobody lives, but for what `team` says: tables as `fleet.Team` has them, with the fields that matter. A rubric with a mistake fails the test.
 ---@param task { prompt: string?, kind: string?, files: string[]?, from: string?, urgent: boolean? }
 ---@param team? table
 ---@return fleet.TestRoute
@@ -615,15 +637,24 @@ function t.equal(got, wanted) end
 ---@param message? string
 function t.ok(value, message) end
 
+---To be returned by a scripted worker: its reply, and what the turn used, which counts for the budget of the run and stands in `reply.usage`.
+---@param answer any
+---@param used? fleet.TestUsed
+---@return any
+function t.reply(answer, used) end
+
 ---To be returned by a scripted worker: the turn failed.
 ---@param why string
+---@param used? fleet.TestUsed
 ---@return any
-function t.fail(why) end
+function t.fail(why, used) end
 
 ---To be returned by a scripted worker: the turn timed out.
+---@param used? fleet.TestUsed
 ---@return any
-function t.timeout() end
+function t.timeout(used) end
 
 ---To be returned by a scripted worker: the worker died.
+---@param used? fleet.TestUsed
 ---@return any
-function t.lost() end
+function t.lost(used) end

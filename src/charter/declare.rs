@@ -145,7 +145,12 @@ impl Registry {
         }
         let spec = match spec {
             LuaValue::Nil => Value::Null,
-            spec => json::to_json(spec, json::STEP_BYTES).map_err(|why| format!("{verb} '{name}': {why}"))?,
+            spec => json::to_json(spec, json::STEP_BYTES).map_err(|why| {
+                // It begins with the path to what is wrong.
+                let path = why.split_once(": ").map_or("", |(path, _)| path);
+                self.wrong_field = path.split(['.', '[']).next().map(str::to_owned).filter(|field| !field.is_empty());
+                format!("{verb} '{name}': {why}")
+            })?,
         };
         let blame = |wrong: spec::Wrong| (wrong.field, wrong.message);
         let done = match verb {

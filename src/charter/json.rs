@@ -79,7 +79,9 @@ fn convert(value: &LuaValue, path: &mut Vec<String>, left: &mut usize) -> Result
         v if v.is_null() => Value::Null,
         LuaValue::Boolean(b) => Value::Bool(*b),
         LuaValue::Integer(n) => Value::from(*n),
-        LuaValue::Number(n) => number(*n).ok_or_else(|| at(path, format!("the number {n} has no JSON form")))?,
+        LuaValue::Number(n) => {
+            number(*n).ok_or_else(|| at(path, format!("the number {n} cannot be used: it must be finite")))?
+        }
         LuaValue::String(s) => {
             spend(left, s.as_bytes().len())?;
             let text = s.to_str().map_err(|_| at(path, "the text is not valid UTF-8"))?;
@@ -174,7 +176,7 @@ mod tests {
     fn what_cannot_cross_is_named_with_its_path() {
         let refused = |code| crossed(code).expect_err("refused");
         assert_eq!(refused("{ a = { 1, print } }"), "a[2]: a function cannot cross");
-        assert_eq!(refused("0 / 0"), "the number NaN has no JSON form");
+        assert_eq!(refused("0 / 0"), "the number NaN cannot be used: it must be finite");
         assert_eq!(refused("{ [1] = 1, [3] = 3 }"), "the list has a hole at [2]; use fleet.null");
         assert_eq!(refused("{ 1, x = 2 }"), "a table is a list or has names, not both (it has [1] and 'x')");
         assert_eq!(refused("{ [{}] = 1 }"), "a table cannot be a key; use a text");

@@ -14,6 +14,7 @@ use super::meter::Meter;
 use super::point;
 use super::shipped;
 use super::sources::Sources;
+use super::stage::used;
 use crate::fleet::refusal::nearest;
 
 /// Returns the table of all native functions.
@@ -75,6 +76,7 @@ pub(super) fn table(
             })
         })?,
     )?;
+    table.set("wrong_use", lua.create_function(|_, used: LuaValue| Ok(used::read(&used).err()))?)?;
     let known = Arc::clone(&sources);
     table.set(
         "local_near",
@@ -194,6 +196,11 @@ fn module(lua: &Lua, sources: &Sources, name: &str, env: LuaValue) -> Result<Fun
         let names: Vec<String> =
             sources.names().iter().filter_map(|file| Some(file.strip_suffix(".lua")?.replace('/', "."))).collect();
         let valid: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.starts_with("lib.")).collect();
+        // Who writes a path means the module that lies there.
+        let as_path = name.strip_suffix(".lua").unwrap_or(name).trim_start_matches("./").replace('/', ".");
+        if as_path != name && names.contains(&as_path) {
+            return Err(format!("require: a module is named and not its file: write require(\"{as_path}\")"));
+        }
         let hint = match nearest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("; did you mean \"{near}\"?"),
             None if valid.is_empty() => "; modules are files below lib/".to_owned(),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::error::{CharterError, CharterErrors};
 use super::rubric;
-use super::sources::Sources;
+use super::sources::{Sources, passed_over};
 use super::testing::{self, TestReport, all_free};
 use super::world::World;
 use crate::fleet::plan::Plan;
@@ -26,6 +26,9 @@ pub struct Report {
     pub hash: Option<String>,
     /// Its files.
     pub files: Vec<String>,
+    /// Files that end in `.lua` and are none of it because of their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passed_over: Vec<String>,
     /// The profiles that it declares.
     pub profiles: Vec<String>,
     /// The roles.
@@ -46,7 +49,12 @@ pub fn check(dir: &Path) -> Report {
         Ok(sources) => Arc::new(sources),
         Err(CharterErrors(errors)) => return Report { errors, ..Report::default() },
     };
-    let mut report = Report { hash: Some(sources.hash().to_owned()), files: sources.names(), ..Report::default() };
+    let mut report = Report {
+        hash: Some(sources.hash().to_owned()),
+        files: sources.names(),
+        passed_over: passed_over(dir),
+        ..Report::default()
+    };
     match World::load(sources, Generation::default(), Arc::default()) {
         Err(CharterErrors(errors)) => report.errors = errors,
         Ok(world) => {

@@ -8,8 +8,18 @@ use crate::fleet::refusal::nearest;
 /// How many lines below a call its fields are looked for.
 const REACH: u32 = 60;
 
-/// Moves an error from the line of the call to the line of the field that is to blame.
+/// Moves an error from the line of the call to the line of the field that is to blame; `hours[2].days` is one of the second
+/// table in a list.
 pub(super) fn at_field(error: &mut CharterError, sources: &Sources, field: &str) {
+    if let Some((list, (n, inner))) = field.split_once('[').and_then(|(list, rest)| Some((list, rest.split_once(']')?)))
+    {
+        at_field(error, sources, list);
+        at_entry(error, sources, list, n.parse().unwrap_or(1));
+        if let Some(inner) = inner.strip_prefix('.') {
+            at_field(error, sources, inner);
+        }
+        return;
+    }
     at(error, sources, |text| {
         text.match_indices(field).any(|(at, _)| {
             let before = text[..at].chars().next_back();
@@ -21,13 +31,37 @@ pub(super) fn at_field(error: &mut CharterError, sources: &Sources, field: &str)
     });
 }
 
+/// Moves an error from the line of a list to that in which its entry of this number begins, if each is a table.
+fn at_entry(error: &mut CharterError, sources: &Sources, list: &str, n: usize) {
+    let (mut depth, mut entries, mut is_first) = (0_usize, 0, true);
+    at(error, sources, |text| {
+        let text = text.split("--").next().unwrap_or_default();
+        let text =
+            if std::mem::take(&mut is_first) { text.split_once(list).map_or("", |(_, rest)| rest) } else { text };
+        for sign in text.chars() {
+            match sign {
+                '{' => {
+                    depth += 1;
+                    entries += usize::from(depth == 2);
+                    if depth == 2 && entries == n {
+                        return true;
+                    }
+                }
+                '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        false
+    });
+}
+
 /// Moves an error from the line of the call to the line in which a text is written.
 pub(super) fn at_text(error: &mut CharterError, sources: &Sources, text: &str) {
     let forms = [format!("\"{text}\""), format!("'{text}'")];
     at(error, sources, |line| forms.iter().any(|form| line.contains(form)));
 }
 
-fn at(error: &mut CharterError, sources: &Sources, fits: impl Fn(&str) -> bool) {
+fn at(error: &mut CharterError, sources: &Sources, mut fits: impl FnMut(&str) -> bool) {
     let (Some(file), Some(line)) = (error.file.clone(), error.line) else { return };
     let lines = (line..line.saturating_add(REACH)).map_while(|line| Some((line, sources.line(&file, line)?)));
     if let Some((found, _)) = lines.into_iter().find(|(_, text)| fits(text)) {
@@ -60,6 +94,24 @@ pub(super) fn advice(message: &str, line: &str) -> Option<&'static str> {
         () if ["&", "|", "~", "<<", ">>"].into_iter().any(got) => {
             "there are no operators on bits here; write bit32.band(a, b), bit32.bor(a, b), bit32.bxor(a, b)"
         }
+        () if got("{") && line.trim_start().starts_with('{') => {
+            "a table alone does nothing; 'return' may be missing before it"
+        }
+        () if message.starts_with("Incomplete statement") && line.contains("++") => "there is no ++ here; write n += 1",
+        () if message.starts_with("Incomplete statement")
+            && words().any(|word| nearest(word, ["return"]).is_some()) =>
+        {
+            "did you mean 'return'?"
+        }
+        () if message.contains("attempt to yield across") => {
+            "the library calls this function (as table.sort and string.gsub do), and no step can wait inside of it: take the step before"
+        }
+        () if message.starts_with("attempt to call missing method") && line.contains("run:") => {
+            "`run` is another value here: a local or an argument of that name hides the run"
+        }
+        () if message.starts_with("Expected") && line.matches('"').count() % 2 == 1 => {
+            "a text in this line may have no end: the number of its quotes is odd"
+        }
         () if line.trim_start().starts_with("end") && message.starts_with("Expected identifier") => {
             "the line above is not finished, or an 'if', 'for' or 'function' above has no 'end' of its own"
         }
@@ -89,5 +141,18 @@ mod tests {
         let mut error = CharterError::at(&sources, "a.lua", 1, "wrong");
         at_field(&mut error, &sources, "cap");
         assert_eq!((error.line, error.source_line.as_deref()), (Some(4), Some("  cap = 2,")));
+    }
+
+    #[test]
+    fn a_field_of_an_entry_is_pointed_at_in_its_own_table() {
+        let text = "call({ a = { 1 },\n  list = {\n    { of = { 1, 2 }, cap = 1 }, -- {\n    {\n      cap = 2,\n    }, { cap = 3 },\n  } })";
+        let sources = Sources::from_files([("a.lua", text)]);
+        for (field, line) in
+            [("list[1].cap", 3), ("list[2].cap", 5), ("list[2]", 4), ("list[3].cap", 6), ("list[9]", 2)]
+        {
+            let mut error = CharterError::at(&sources, "a.lua", 1, "wrong");
+            at_field(&mut error, &sources, field);
+            assert_eq!(error.line, Some(line), "{field}");
+        }
     }
 }

@@ -98,11 +98,12 @@ fn launchers(out: &mut String) {
     }
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 34] {
+fn classes() -> [(&'static str, &'static [Field]); 36] {
     [
         ("fleet.Typing", describe::TYPING),
         ("fleet.ContextCap", describe::CONTEXT_CAP),
         ("fleet.Restarts", describe::RESTARTS),
+        ("fleet.Window", describe::WINDOW),
         ("fleet.WorkerSpec", describe::SPEC),
         ("fleet.Plan", describe::PLAN),
         ("fleet.Bring", describe::BRING),
@@ -132,6 +133,7 @@ fn classes() -> [(&'static str, &'static [Field]); 34] {
         ("fleet.Voted", describe::VOTED),
         ("fleet.Missing", describe::MISSING),
         ("fleet.TestRun", describe::TEST_RUN),
+        ("fleet.TestUsed", describe::TEST_USED),
         ("fleet.TestRoute", describe::TEST_ROUTE),
         ("fleet.TestSent", describe::TEST_SENT),
     ]

@@ -48,7 +48,9 @@ impl Sources {
     pub fn given(files: BTreeMap<String, String>) -> Result<Sources, CharterErrors> {
         match too_many(files.len()) {
             Some(error) => Err(error.into()),
-            None => Ok(Sources::from_files(files)),
+            None => {
+                Ok(Sources::from_files(files.into_iter().map(|(name, text)| (name, without_mark(&text).to_owned()))))
+            }
         }
     }
 
@@ -170,9 +172,13 @@ fn walk(
                 let why = "this file is empty, as in the middle of a save; remove it if it is not needed";
                 errors.push(wrong(why.to_owned()));
             }
-            Ok(Ok(text)) => {
-                found.insert(full, text.into());
-            }
+            Ok(Ok(text)) => match text.find('\0') {
+                Some(at) => errors.push(CharterError {
+                    line: u32::try_from(text[..at].matches('\n').count() + 1).ok(),
+                    ..wrong("this is no text: it holds a NUL byte".to_owned())
+                }),
+                None => drop(found.insert(full, without_mark(&text).into())),
+            },
             Ok(Err(error)) => {
                 let good = error.utf8_error().valid_up_to();
                 let line = error.as_bytes()[..good].iter().filter(|b| **b == b'\n').count() + 1;
@@ -186,6 +192,35 @@ fn walk(
         }
     }
     Ok(())
+}
+
+/// Returns a text without the mark by which some editors begin a file, and which Lua skips, too.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// Lists Lua files that are passed over because of their names, or of those of the directories in which they lie.
+pub(super) fn passed_over(dir: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    look_over(dir, "", true, &mut found);
+    found.sort();
+    found
+}
+
+fn look_over(dir: &Path, prefix: &str, good: bool, found: &mut Vec<String>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        // Dot files are nobody's mistake, and what is deep is nobody's charter.
+        if name.starts_with('.') || prefix.matches('/').count() >= 8 || found.len() >= MOST_FILES {
+            continue;
+        }
+        let full = format!("{prefix}{name}");
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            look_over(&entry.path(), &format!("{full}/"), good && is_name(&name), found);
+        } else if name.strip_suffix(".lua").is_some_and(|stem| !good || !is_name(stem)) {
+            found.push(full);
+        }
+    }
 }
 
 fn is_name(stem: &str) -> bool {
@@ -213,6 +248,9 @@ mod tests {
         }
         let sources = Sources::read(dir.path()).expect("readable");
         assert_eq!(sources.names(), ["recipes/hunt.lua", "team.lua"]);
+        fs::create_dir_all(dir.path().join("Lib/deep")).expect("made");
+        fs::write(dir.path().join("Lib/deep/a.lua"), "x").expect("written");
+        assert_eq!(passed_over(dir.path()), ["Lib/deep/a.lua", "Upper.lua"]);
         let again = Sources::from_text(&sources.to_text()).expect("its own form");
         assert_eq!(again, sources);
         let moved = Sources::from_files([("recipes/hunt.lua", "-- b"), ("teams.lua", "-- a")]);
@@ -234,5 +272,18 @@ mod tests {
         fs::write(dir.path().join("a.lua"), b"-- fine\nlocal x = '\xff'\n").expect("written");
         let errors = Sources::read(dir.path()).expect_err("not UTF-8");
         assert_eq!(errors.to_string(), "a.lua:2: this is not UTF-8 text");
+        fs::write(dir.path().join("a.lua"), "-- fine\n-- \0\n").expect("written");
+        let errors = Sources::read(dir.path()).expect_err("no text");
+        assert_eq!(errors.to_string(), "a.lua:2: this is no text: it holds a NUL byte");
+    }
+
+    #[test]
+    fn a_file_that_begins_with_a_mark_is_the_one_without_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::write(dir.path().join("a.lua"), "\u{feff}-- fine\n").expect("written");
+        let plain = Sources::from_files([("a.lua", "-- fine\n")]);
+        assert_eq!(Sources::read(dir.path()).expect("it is fine"), plain);
+        let given = BTreeMap::from([("a.lua".to_owned(), "\u{feff}-- fine\n".to_owned())]);
+        assert_eq!(Sources::given(given).expect("it is fine"), plain);
     }
 }

@@ -1,6 +1,7 @@
 //! Specs as authors write them, read field by field: what is unknown, missing or of the wrong kind is said by name.
 //! Which fields there are is said in `describe`; whether the names in them exist is seen by `check`, at the end.
 
+mod hours;
 mod profile;
 
 use std::collections::BTreeMap;
@@ -9,9 +10,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::describe::{self, Field};
-use super::{schema, zones};
+use super::schema;
 use crate::fleet::bounds::RunBudget;
-use crate::fleet::hours::{Between, Hours};
 use crate::fleet::ids::{ProfileName, RecipeName, RoleName};
 use crate::fleet::refusal::nearest;
 use crate::fleet::team::{Address, RecipeSpec, Role};
@@ -109,7 +109,13 @@ impl<'a> Fields<'a> {
             return Ok(None);
         };
         let Value::Array(items) = value else {
-            return self.wrong(name, "a list of texts", value);
+            return match value.as_str().filter(|text| text.len() <= 40) {
+                Some(text) => {
+                    let words: Vec<String> = text.split_whitespace().map(|word| format!("{word:?}")).collect();
+                    self.refuse(name, format!("expected a list of texts, got a text; write {{ {} }}", words.join(", ")))
+                }
+                None => self.wrong(name, "a list of texts", value),
+            };
         };
         let mut texts = Vec::with_capacity(items.len());
         for (n, item) in items.iter().enumerate() {
@@ -202,35 +208,22 @@ pub(super) fn role(name: &str, value: &Value) -> Result<Role, Wrong> {
     if profiles.is_empty() {
         return fields.refuse("profiles", "name at least one profile");
     }
+    let hours = hours::read(&fields)?;
+    // Without hours a role that is never handed anything is a mistake.
+    let least = if hours.as_ref().is_some_and(|hours| !hours.closes) { 0 } else { 1 };
+    let max_busy = fields.count("max_busy", least, 1)?;
+    if hours.as_ref().is_some_and(|hours| hours.most(max_busy) == 0) {
+        return fields.refuse("hours", "this role is never handed anything: no window has a 'max_busy' above 0");
+    }
     Ok(Role {
         name: RoleName::from(name),
         about: fields.text("about")?,
         profiles: profiles.into_iter().map(ProfileName::from).collect(),
-        max_busy: fields.count("max_busy", 1, 1)?,
+        max_busy,
         max_workers: fields.get("max_workers").map(|_| fields.count("max_workers", 1, 1)).transpose()?,
         max_waiting: fields.count("max_waiting", 1, 100)?,
-        hours: hours(&fields)?.map(Arc::new),
+        hours: hours.map(Arc::new),
     })
-}
-
-/// Reads when a role may be handed anything.
-fn hours(fields: &Fields) -> Result<Option<Hours>, Wrong> {
-    let zone = fields.text("zone")?;
-    let between = match fields.get("between") {
-        Some(Value::String(one)) => vec![one.clone()],
-        _ => fields.texts("between")?.unwrap_or_default(),
-    };
-    if between.is_empty() {
-        return match (fields.get("between"), zone) {
-            (Some(_), _) => fields.refuse("between", "name a stretch of a day, such as \"22:00-06:00\""),
-            (None, Some(_)) => fields.refuse("zone", "it is the zone of 'between', which is missing"),
-            (None, None) => Ok(None),
-        };
-    }
-    let between = between.iter().map(|text| Between::parse(text)).collect::<Result<Vec<_>, _>>();
-    let between = between.or_else(|why| fields.refuse("between", why))?;
-    let clock = zones::clock_of(zone.as_deref()).or_else(|why| fields.refuse("zone", why))?;
-    Ok(Some(Hours { between, clock }))
 }
 
 /// Reads the spec of a recipe.

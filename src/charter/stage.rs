@@ -1,11 +1,13 @@
 //! The stage on which a test plays: an engine in miniature with scripted workers and a clock that jumps.
 //!
 //! Here is what a test sets up and looks at, and the second playing of each run from its journal. How a run is played
-//! is in `play`, its turns in `turns`. Caps and queues are not played.
+//! is in `play`, its turns in `turns`. What hours do is in `hours`. Caps and queues are not played.
 
 mod bounds;
+mod hours;
 mod play;
 mod turns;
+pub(super) mod used;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -43,6 +45,8 @@ pub(super) struct Stage<'w> {
     notes: BTreeMap<String, Value>,
     transcript: Vec<String>,
     now: Time,
+    /// Whether the test said what time it is, so that hours hold.
+    timed: bool,
     turns: u64,
     questions: u64,
     runs: u64,
@@ -72,6 +76,7 @@ impl<'w> Stage<'w> {
             notes: BTreeMap::new(),
             transcript: Vec::new(),
             now: OPENS,
+            timed: false,
             turns: 0,
             questions: 0,
             runs: 0,

@@ -193,7 +193,11 @@ fn asked(world: &World, stage: &mut Stage<'_>, request: &Table) -> Result<Result
         }
         "sent" => Value::Array(stage.sent().to_vec()),
         "ask" => return Ok(Err("t.ask: only a scripted worker asks, in the function given to t.worker".to_owned())),
-        "route" => match told_team(world, request)?.and_then(|team| route(world, stage.now(), &spec, &team)) {
+        "at" => match stage.goes_on_to(&name()?, spec.as_str()) {
+            Ok(()) => Value::Null,
+            Err(why) => return Ok(Err(format!("t.at: {why}"))),
+        },
+        "route" => match told_team(world, stage, request)?.and_then(|team| route(world, stage.now(), &spec, &team)) {
             Ok(value) => value,
             Err(why) => return Ok(Err(format!("t.route: {why}"))),
         },
@@ -227,9 +231,9 @@ pub(super) fn address_of(team: &Team, name: &str) -> Result<Address, Refusal> {
 pub(super) fn all_free(team: &Team) -> TeamLoad {
     let roles = team.roles.iter().map(|(name, role)| {
         let load = RoleLoad {
-            max_busy: role.max_busy,
+            max_busy: role.most_busy(),
             max_workers: role.max_workers,
-            free: role.max_busy,
+            free: role.most_busy(),
             max_waiting: role.max_waiting,
             open: true,
             ..RoleLoad::default()
@@ -245,10 +249,10 @@ pub(super) fn all_free(team: &Team) -> TeamLoad {
 }
 
 /// Reads the team that a test gives beside its task.
-fn told_team(world: &World, request: &Table) -> Result<Result<TeamLoad, String>, CharterError> {
+fn told_team(world: &World, stage: &Stage<'_>, request: &Table) -> Result<Result<TeamLoad, String>, CharterError> {
     let told: LuaValue = request.raw_get("team").map_err(|error| world.failure(&error, None).error)?;
     let told = json::to_json(&told, json::STEP_BYTES);
-    Ok(told.and_then(|told| standing::with(all_free(&world.team), &told)))
+    Ok(told.and_then(|told| standing::with(stage.standing(), &told)))
 }
 
 /// Asks the rubrics for a test, in which a broken one is a mistake.

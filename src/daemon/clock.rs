@@ -16,13 +16,20 @@ pub struct SteadyClock {
 impl SteadyClock {
     /// Returns a clock that agrees with the wall now.
     pub fn start() -> SteadyClock {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        SteadyClock { started: Time(wall.as_millis() as u64), since: Instant::now() }
+        SteadyClock { started: wall(), since: Instant::now() }
     }
+}
+
+fn wall() -> Time {
+    Time(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64)
 }
 
 impl Clock for SteadyClock {
     fn now(&self) -> Time {
         Time(self.started.0 + self.since.elapsed().as_millis() as u64)
+    }
+
+    fn wall(&self) -> Time {
+        wall()
     }
 }

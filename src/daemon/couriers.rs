@@ -10,10 +10,23 @@ use crate::engine::Handle;
 use crate::fleet::input::Sighting;
 use crate::fleet::time::Span;
 use crate::launch::trees::Trees;
+use crate::launch::whole::Wholes;
 
-/// Carries what launchers saw.
-pub async fn sightings(handle: Handle, mut seen: Receiver<Sighting>) {
+/// Carries what launchers saw. Long replies are put into files on the way.
+pub async fn sightings(handle: Handle, mut seen: Receiver<Sighting>, wholes: Wholes) {
     while let Some(sighting) = seen.recv().await {
+        let sighting = match sighting {
+            Sighting::Finished { worker, turn, finish, idle } if Wholes::is_long(&finish) => {
+                // The turn was handed out, so the fleet that was published knows it.
+                let shape = handle.fleet().turn(turn).and_then(|turn| turn.shape.clone());
+                let wholes = wholes.clone();
+                let work = tokio::task::spawn_blocking(move || wholes.settle(turn, shape.as_deref(), *finish));
+                // It ends without an answer only when the daemon goes down.
+                let Ok(finish) = work.await else { return };
+                Sighting::Finished { worker, turn, finish: Box::new(finish), idle }
+            }
+            other => other,
+        };
         handle.seen(sighting).await;
     }
 }

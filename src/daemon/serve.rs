@@ -150,6 +150,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     .map_err(ServeError::Charter)?;
 
     let (sightings, seen) = mpsc::channel(SIGHTINGS);
+    let wholes = launch::whole::Wholes::new(state.turns());
     let (exec, exec_task) = launch::exec::Exec::new(launch::exec::Options {
         turns: state.turns(),
         policy: settings.policy.clone(),
@@ -181,7 +182,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     tasks.spawn("lines", lines_task);
     tasks.spawn("api", api_task);
     tasks.spawn("panes", host_task);
-    tasks.spawn("sightings", super::couriers::sightings(handle.clone(), seen));
+    tasks.spawn("sightings", super::couriers::sightings(handle.clone(), seen, wholes));
     tasks.spawn("charter-up", super::couriers::upward(handle.clone(), told));
     tasks.spawn("charter-orders", charter_tasks.down);
     tasks.spawn("charter-inputs", charter_tasks.up);

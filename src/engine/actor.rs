@@ -23,6 +23,9 @@ const BATCH: usize = 512;
 /// How long the store is left alone after a commit that failed.
 const RETRY: Duration = Duration::from_millis(500);
 
+/// How far that clock may go apart from the fleet's time before the fleet is told, in milliseconds.
+const APART: i64 = 1_000;
+
 /// One message to the engine.
 #[derive(Debug)]
 pub(super) enum Message {
@@ -84,6 +87,10 @@ impl Actor {
             Some(at) => at.since(self.parts.clock.now()).std(),
             None => Duration::from_secs(86_400),
         };
+        let timer = match self.parts.fleet.goes_by_the_wall() {
+            true => timer.min(self.parts.clock.trusted()),
+            false => timer,
+        };
         // A store in trouble is tried again at its own pace, whatever is overdue.
         if self.in_trouble() { RETRY } else { timer }
     }
@@ -91,7 +98,8 @@ impl Actor {
     async fn take(&mut self, batch: Vec<Message>) {
         let before = self.parts.fleet.clone();
         let now = self.parts.clock.now();
-        let mut inputs: Vec<(Time, Input)> = self.unstored.drain(..).collect();
+        let mut inputs: Vec<(Time, Input)> = self.wall_moved(now).map(|moved| (now, moved)).into_iter().collect();
+        inputs.extend(self.unstored.drain(..));
         inputs.extend(batch.into_iter().map(|message| {
             let input = match message {
                 Message::Call { ticket, caller, call, reply } => {
@@ -129,6 +137,13 @@ impl Actor {
         }
     }
 
+    /// Returns what the fleet must be told of the clock on the wall, if a charter goes by it.
+    fn wall_moved(&self, now: Time) -> Option<Input> {
+        let fleet = Some(&self.parts.fleet).filter(|fleet| fleet.goes_by_the_wall())?;
+        let ahead = self.parts.clock.wall().0 as i64 - now.0 as i64;
+        ((ahead - fleet.wall_ahead()).abs() >= APART).then_some(Input::Wall(ahead))
+    }
+
     fn in_trouble(&self) -> bool {
         self.parts.trouble.borrow().is_some()
     }
@@ -162,8 +177,8 @@ impl Actor {
                     }
                 }
                 Input::Leave(ticket) => self.parts.fleet.leave(*ticket),
-                // Time passes by itself.
-                Input::Tick => {}
+                // Time passes by itself, and the clock on the wall is looked at again.
+                Input::Tick | Input::Wall(_) => {}
                 _ => self.unstored.push_back((at, input)),
             }
         }

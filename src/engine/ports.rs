@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -243,4 +244,15 @@ pub struct RubricStatus {
 pub trait Clock: Send + Sync + 'static {
     /// Returns the present moment; never goes back while the process lives.
     fn now(&self) -> Time;
+
+    /// Returns what the clock on the wall shows, which may be set, and goes on while the machine sleeps.
+    fn wall(&self) -> Time {
+        self.now()
+    }
+
+    /// Returns after how long that is looked at again where a charter goes by it: nobody tells that it was set, or that
+    /// the machine slept, which no timer counts.
+    fn trusted(&self) -> Duration {
+        Duration::from_secs(30)
+    }
 }

@@ -70,14 +70,14 @@ impl Fleet {
         let Some(shape) = turn.shape.as_ref().filter(|_| finish.outcome == Outcome::Replied) else {
             return (finish, None);
         };
-        let checked = match &finish.truncated {
-            Some(cut) => {
-                Err(format!("it has {} bytes, and 1 MiB is the most; put the long part into a file", cut.bytes))
-            }
-            None => shape.check(&finish.text),
+        let checked = match (&finish.truncated, &finish.complaint) {
+            (_, Some(complaint)) => Err(complaint.clone()),
+            (Some(cut), None) if finish.data.is_some() || cut.data.is_some() => Ok(finish.data.clone()),
+            (Some(cut), None) => Err(format!("it has {} bytes, and nobody could read them all", cut.bytes)),
+            (None, None) => shape.check(&finish.text).map(Some),
         };
         match checked {
-            Ok(data) => (Finish { data: Some(data), ..finish }, None),
+            Ok(data) => (Finish { data, ..finish }, None),
             Err(complaint) => {
                 let why = Some(format!("its answer does not fit the schema: {complaint}"));
                 (Finish { outcome: Outcome::Failed, why, misfit: true, ..finish }, Some(complaint))

@@ -15,7 +15,33 @@ use super::worker::Worker;
 impl Fleet {
     /// Returns whether a role as a whole takes no further turn now, whoever of it is free.
     pub(super) fn is_held(&self, spec: &Role, now: Time) -> bool {
-        self.parked.contains_key(&spec.name) || !spec.is_open(now) || self.busy_of(&spec.name) >= spec.max_busy as usize
+        self.parked.contains_key(&spec.name) || self.busy_of(&spec.name) >= self.cap_of(spec, now)
+    }
+
+    /// Returns how many workers of a role may be busy now.
+    pub(super) fn cap_of(&self, spec: &Role, now: Time) -> usize {
+        spec.cap(self.wall(now)) as usize
+    }
+
+    /// Returns what the clock on the wall shows at a moment of the fleet's time. Hours go by it and nothing else does: it
+    /// may be set, and a machine that slept has not aged its deadlines.
+    pub(super) fn wall(&self, at: Time) -> Time {
+        Time(at.0.saturating_add_signed(self.wall_ahead))
+    }
+
+    /// Returns the moment of the fleet's time at which the clock on the wall shows another.
+    pub(super) fn of_wall(&self, wall: Time) -> Time {
+        Time(wall.0.saturating_add_signed(self.wall_ahead.saturating_neg()))
+    }
+
+    /// Returns how far the clock on the wall is ahead of the fleet's time, in milliseconds, as it was told last.
+    pub fn wall_ahead(&self) -> i64 {
+        self.wall_ahead
+    }
+
+    /// Returns whether the clock on the wall decides anything: some role has hours.
+    pub fn goes_by_the_wall(&self) -> bool {
+        self.team.as_ref().is_some_and(|team| team.roles.values().any(|role| role.hours.is_some()))
     }
 
     /// Returns how many workers of a role are busy.
@@ -51,9 +77,10 @@ impl Fleet {
         Some(cap.saturating_sub(self.busy_of_endpoints().get(endpoint?).copied().unwrap_or(0)))
     }
 
-    /// Returns how many workers of a role may live that it started by itself.
+    /// Returns how many workers of a role may live that it started by itself. Hours that lower its cap let none of them go:
+    /// those that have nothing to do go by their `idle_ttl`.
     pub(super) fn most_living(spec: &Role) -> usize {
-        spec.max_workers.unwrap_or(spec.max_busy) as usize
+        spec.max_workers.unwrap_or_else(|| spec.most_busy()) as usize
     }
 
     /// Says that an endpoint has as many busy workers as it may have.

@@ -127,10 +127,15 @@ fn each<K: Ord + ToString, V: Serialize>(old: &BTreeMap<K, V>, new: &BTreeMap<K,
 
 /// Says what a lowered cap does to what is busy.
 fn lowered(old: &Team, new: &Team, role: &str) -> String {
-    let cap = |team: &Team| team.roles.get(&role.into()).map(|role| role.max_busy);
-    match (cap(old), cap(new)) {
-        (Some(was), Some(is)) if is < was => {
+    let (Some(was), Some(is)) = (old.roles.get(&role.into()), new.roles.get(&role.into())) else {
+        return String::new();
+    };
+    match (was.max_busy, is.max_busy) {
+        (was, is) if is < was && is > 0 => {
             format!("; what is busy goes on, and nothing more starts before fewer than {is} are")
+        }
+        _ if was.hours != is.hours => {
+            "; it counts for what is handed out from then on, and what is busy goes on".into()
         }
         _ => String::new(),
     }
@@ -156,9 +161,17 @@ fn field(name: &str, old: Option<&Value>, new: Option<&Value>) -> String {
         "env" => format!("env differs in {}", keys(old, new)),
         "input" => format!("input differs in {}", keys(properties(old), properties(new))),
         "plan" => format!("its launcher plans otherwise: {} differ", keys(old, new)),
-        "hours" => format!("between {} → {}", hours(old), hours(new)),
+        "hours" => format!("{} {} → {}", hours_field(old, new), hours(old), hours(new)),
         _ => format!("{name} {} → {}", shown(old), shown(new)),
     }
+}
+
+/// Returns by which field an author wrote the hours of a role.
+fn hours_field(old: Option<&Value>, new: Option<&Value>) -> &'static str {
+    let caps = |value: Option<&Value>| {
+        value.and_then(|value| Hours::deserialize(value).ok()).is_some_and(|hours| !hours.closes)
+    };
+    if caps(old) || caps(new) { "hours" } else { "between" }
 }
 
 /// Returns the hours of a role as an author would write them.
@@ -221,6 +234,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::fleet::hours::Days;
 
     fn team(change: impl FnOnce(&mut Value)) -> Team {
         let mut team = json!({
@@ -295,16 +309,31 @@ mod tests {
 
     #[test]
     fn hours_are_told_as_they_are_written() {
-        let night =
-            json!({"between": [{"from": 1320, "to": 360}], "clock": {"zone": "UTC", "offset": 0, "changes": []}});
+        let hours = |windows: Value, closes: bool| json!({"windows": windows, "closes": closes, "clock": {"zone": "UTC", "offset": 0, "changes": []}});
+        let all = json!(Days::ALL);
+        let night = hours(json!([{"between": {"from": 1320, "to": 360}, "days": all, "max_busy": null}]), true);
         let changed = words(|team| {
             team["roles"]["w"]["hours"] = night;
             team["roles"]["w"]["max_workers"] = 9.into();
         });
-        let [words] = &changed[..] else { panic!("{changed:?}") };
+        let [said] = &changed[..] else { panic!("{changed:?}") };
         for part in ["between nothing → 22:00-06:00 UTC", "max_workers nothing → 9"] {
-            assert!(words.contains(part), "{part}: {words}");
+            assert!(said.contains(part), "{part}: {said}");
         }
+        let weekend = json!(Days::parse("sat-sun").expect("days"));
+        let caps = hours(
+            json!([{"between": {"from": 1320, "to": 360}, "days": all, "max_busy": 12}, {"between": null, "days": weekend, "max_busy": 0}]),
+            false,
+        );
+        assert_eq!(
+            words(|team| {
+                team["roles"]["w"]["max_busy"] = 0.into();
+                team["roles"]["w"]["hours"] = caps;
+            }),
+            [
+                "role 'w': max_busy 6 → 0, hours nothing → 22:00-06:00: 12, sat-sun: 0 UTC; it counts for what is handed out from then on, and what is busy goes on"
+            ]
+        );
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub struct Envelope {
     pub why: Option<String>,
     /// The reply text; empty when there is none. One that does not fit its schema is kept here as well.
     pub text: Arc<str>,
-    /// The reply as JSON that fits, when a schema was asked for.
+    /// The reply as JSON that fits, when a schema was asked for; in `truncated.data` where it has more than 1 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// Tokens and cost, where the agent tells them.
@@ -159,13 +159,16 @@ pub enum Exit {
     Signal(i32),
 }
 
-/// Where the rest of a cut text lies.
+/// Where the whole of a cut text lies: in a file of its turn, which goes with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Truncated {
     /// The file with the whole text.
     pub path: String,
     /// Its length in bytes.
     pub bytes: u64,
+    /// The file with its JSON, when a schema was asked for, it fits, and is too long for `data`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
 }
 
 /// What a launcher reports when a turn has ended.
@@ -191,8 +194,11 @@ pub struct Finish {
     pub proof: Option<String>,
     /// What was done in the worker's worktree.
     pub work: Option<Work>,
-    /// The JSON of the reply, once it is checked; no launcher gives it.
+    /// The JSON of the reply, once it is checked. Of a text that was cut the fleet has not all, so whoever cut it has
+    /// checked it.
     pub data: Option<Value>,
+    /// What does not fit in a reply that was cut.
+    pub complaint: Option<String>,
     /// Whether the reply does not fit the shape that was wanted; no launcher says so.
     pub misfit: bool,
 }
@@ -212,6 +218,7 @@ impl Finish {
             proof: None,
             work: None,
             data: None,
+            complaint: None,
             misfit: false,
         }
     }

@@ -47,6 +47,9 @@ pub enum Input {
     Act(Action),
     /// Time has passed.
     Tick,
+    /// How far the clock on the wall is ahead of the fleet's time, in milliseconds: the one was set, or the machine slept,
+    /// which the other does not count. Only hours go by it.
+    Wall(i64),
     /// The daemon is shutting down: hand out nothing more.
     Drain,
     /// The process that sat in the seat has ended.

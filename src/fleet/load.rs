@@ -37,7 +37,7 @@ pub struct TeamLoad {
 /// One role's load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleLoad {
-    /// How many may be busy at once.
+    /// How many may be busy at once, by its hours now; while it is closed, how many by itself.
     pub max_busy: u32,
     /// How many may live at once, idle ones included; absent = as many as `max_busy` by itself, any number by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub struct RoleLoad {
     /// False outside of its hours.
     #[serde(default = "yes")]
     pub open: bool,
-    /// When that changes next; absent if it has no hours.
+    /// When its hours change that or `max_busy` next; absent if it has no hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     /// How many of its turns failed, timed out or were lost in the last ten minutes.
@@ -193,17 +193,18 @@ impl Fleet {
     }
 
     fn load_of_role(&self, team: &Team, spec: &Role, now: Time) -> RoleLoad {
-        let role = &spec.name;
+        let (role, wall) = (&spec.name, self.wall(now));
+        let (cap, open) = (spec.cap(wall), spec.is_open(wall));
         RoleLoad {
-            max_busy: spec.max_busy,
+            max_busy: if open { cap } else { spec.max_busy },
             max_workers: spec.max_workers,
             busy: self.busy_of(role) as u32,
             free: self.free_of(team, spec, now) as u32,
             waiting: self.queues.get(role).map_or(0, |queue| queue.len() as u32),
             max_waiting: spec.max_waiting,
             workers: self.of_role(role).count() as u32,
-            open: spec.is_open(now),
-            until: spec.hours.as_ref().and_then(|hours| hours.next_change(now)),
+            open,
+            until: spec.next_cap(wall, |next| next != cap),
             recent_failures: 0,
             used: Used::default(),
         }
@@ -220,7 +221,7 @@ impl Fleet {
         let endpoints: BTreeSet<Option<&str>> = profiles.map(|profile| profile.endpoint.as_deref()).collect();
         let on_endpoints = endpoints.into_iter().map(|endpoint| self.free_of_endpoint(endpoint).unwrap_or(usize::MAX));
         let on_endpoints = on_endpoints.fold(0, usize::saturating_add);
-        (spec.max_busy as usize).saturating_sub(self.busy_of(&spec.name)).min(places).min(on_endpoints)
+        self.cap_of(spec, now).saturating_sub(self.busy_of(&spec.name)).min(places).min(on_endpoints)
     }
 
     fn load_of_endpoints(&self, team: &Team) -> BTreeMap<String, EndpointLoad> {

@@ -51,10 +51,10 @@ impl Fleet {
 
     /// Returns how many turns wait for any worker of a role and could be worked at now.
     fn wanted(&self, team: &Team, role: &RoleName, now: Time) -> usize {
-        let Some(spec) = team.roles.get(role).filter(|spec| spec.is_open(now)) else { return 0 };
+        let Some(spec) = team.roles.get(role) else { return 0 };
         let waiting = self.queues.get(role).map_or(0, |queue| queue.len_to(&Address::Role(role.clone())));
         let endpoint = default_profile(team, role).and_then(|profile| profile.endpoint.as_deref());
-        let places = (spec.max_busy as usize).saturating_sub(self.busy_of(role));
+        let places = self.cap_of(spec, now).saturating_sub(self.busy_of(role));
         waiting.min(places).min(self.free_of_endpoint(endpoint).unwrap_or(usize::MAX))
     }
 

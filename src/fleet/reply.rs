@@ -42,7 +42,7 @@ impl Fleet {
         cx.record(Record::Draft(turn, None));
         // That its pane is quiet still shows the end; the text is no longer what stands there.
         let proof = finish.proof.map(|proof| if proof == "screen" { "quiet_pane".into() } else { proof });
-        Finish { text, truncated: None, proof, ..finish }
+        Finish { text, truncated: None, data: None, complaint: None, proof, ..finish }
     }
 
     fn lives_between_turns(&self, name: &WorkerName) -> bool {

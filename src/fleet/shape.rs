@@ -3,6 +3,8 @@
 //!
 //! What is done with an answer that does not fit is in `amend`. Nothing is fetched: a schema stands for itself.
 
+mod possible;
+
 use std::collections::BTreeMap;
 
 use jsonschema::PatternOptions;
@@ -16,6 +18,8 @@ use super::refusal::nearest;
 pub const CORRECTIONS: u32 = 2;
 /// How often it may be at most.
 pub const MOST_CORRECTIONS: u32 = 10;
+/// How long an answer may be that is held against its schema, in bytes.
+pub const MOST_ANSWER: u64 = 16 << 20;
 /// How large a schema may be, in bytes of its JSON.
 const MOST_SCHEMA: usize = 64 << 10;
 /// How many mistakes a complaint names.
@@ -53,7 +57,8 @@ impl Shape {
     pub fn told(&self) -> String {
         format!(
             "\n\n---\nAnswer with JSON that fits the JSON Schema below: the JSON alone, or a text with exactly one fenced \
-             block (```json) that holds it. At most 1 MiB; put what is longer into a file and name its path.\n{}\n",
+             block (```json) that holds it. At most {} MiB; put what is longer into a file and name its path.\n{}\n",
+            MOST_ANSWER >> 20,
             self.schema
         )
     }
@@ -108,7 +113,10 @@ pub fn resolve(written: &Value, shapes: &Shapes) -> Result<Value, String> {
         return Err(format!("the schema has {size} bytes, the limit is {MOST_SCHEMA}"));
     }
     build(&schema)?;
-    Ok(schema)
+    match possible::contradiction(&schema) {
+        Some(why) => Err(format!("no answer could ever fit it: {why}")),
+        None => Ok(schema),
+    }
 }
 
 /// Returns the schema of an object with fields in the short form.

@@ -124,6 +124,8 @@ pub struct Fleet {
     pub(super) nudge: Nudge,
     /// Which turn asks again for an earlier one.
     pub(super) amended: OrdMap<TurnId, TurnId>,
+    /// How far the clock on the wall is ahead, in milliseconds; told anew after each start.
+    pub(super) wall_ahead: i64,
 }
 
 /// What one step has come to so far, and the moment it happens at.
@@ -188,6 +190,7 @@ impl Fleet {
             unread: OrdSet::new(),
             nudge: Nudge::default(),
             amended: OrdMap::new(),
+            wall_ahead: 0,
         }
     }
 
@@ -209,6 +212,7 @@ impl Fleet {
             Input::Run(input) => self.run_input(&mut cx, input),
             Input::Act(action) => self.act(&mut cx, action),
             Input::Tick => {}
+            Input::Wall(ahead) => self.wall_moved(ahead),
             Input::Drain => self.draining = true,
             Input::SeatGone(process) => self.seat_gone(&mut cx, process),
             Input::Reap => self.reap(&mut cx),

@@ -135,22 +135,37 @@ pub struct Role {
     pub about: Option<String>,
     /// Profiles its workers may have; the first is the default. Never empty.
     pub profiles: Vec<ProfileName>,
-    /// How many may be busy at once; at least 1.
+    /// How many may be busy at once, where its hours say nothing else; 0 only where they do.
     pub max_busy: u32,
     /// How many may live, idle ones included; none = as many as `max_busy` by itself, any number by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_workers: Option<u32>,
     /// How many messages may wait in its queue; a run's own unstarted parts are kept by the run and not counted.
     pub max_waiting: u32,
-    /// When it may be handed anything; none = always.
+    /// When it may be handed anything, and how much; none = always, as much as `max_busy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hours: Option<Arc<Hours>>,
 }
 
 impl Role {
-    /// Returns whether its hours let it be handed anything now.
-    pub fn is_open(&self, now: Time) -> bool {
-        self.hours.as_ref().is_none_or(|hours| hours.is_open(now))
+    /// Returns how many may be busy at a moment of the clock on the wall.
+    pub fn cap(&self, wall: Time) -> u32 {
+        self.hours.as_ref().map_or(self.max_busy, |hours| hours.cap(self.max_busy, wall))
+    }
+
+    /// Returns how many may be busy at most, whenever that is.
+    pub fn most_busy(&self) -> u32 {
+        self.hours.as_ref().map_or(self.max_busy, |hours| hours.most(self.max_busy))
+    }
+
+    /// Returns whether its hours let it be handed anything at a moment of the clock on the wall.
+    pub fn is_open(&self, wall: Time) -> bool {
+        self.cap(wall) > 0
+    }
+
+    /// Returns when its hours change its cap next to one that is wanted.
+    pub fn next_cap(&self, wall: Time, wanted: impl Fn(u32) -> bool) -> Option<Time> {
+        self.hours.as_ref()?.next(self.max_busy, wall, wanted)
     }
 }
 

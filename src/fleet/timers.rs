@@ -50,7 +50,7 @@ pub enum Timer {
     Starts,
     /// A role that waits after a failure may go on, or what failed is long ago.
     Budget(RoleName),
-    /// The hours of a role begin, and something waits for it.
+    /// The hours of a role change how much it may be handed, and something waits for it.
     Opening(RoleName),
 }
 
@@ -70,11 +70,21 @@ impl Fleet {
         worker.since + worker.profile.idle_ttl.unwrap_or(self.limits.idle_ttl)
     }
 
-    /// Times the moment at which a role opens for which something waits.
+    /// Times the moment at which a role for which something waits may be handed more.
     pub(super) fn time_opening(&mut self, cx: &Cx, team: &Team, role: &RoleName) {
-        let closed = team.roles.get(role).and_then(|spec| spec.hours.as_ref()).filter(|hours| !hours.is_open(cx.now));
-        if let Some(at) = closed.and_then(|hours| hours.next_change(cx.now)) {
-            self.at(at, Timer::Opening(role.clone()));
+        let Some(spec) = team.roles.get(role).filter(|spec| spec.hours.is_some()) else { return };
+        let (wall, cap) = (self.wall(cx.now), self.cap_of(spec, cx.now) as u32);
+        if let Some(at) = spec.next_cap(wall, |next| next > cap) {
+            self.at(self.of_wall(at), Timer::Opening(role.clone()));
+        }
+    }
+
+    /// The clock on the wall is so far ahead now: what was timed by it is timed anew, at the end of the step.
+    pub(super) fn wall_moved(&mut self, ahead: i64) {
+        self.wall_ahead = ahead;
+        let by_the_wall = self.timers.iter().filter(|(_, timer)| matches!(timer, Timer::Opening(_)));
+        for timed in by_the_wall.cloned().collect::<Vec<_>>() {
+            self.timers.remove(&timed);
         }
     }
 

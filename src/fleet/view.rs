@@ -14,7 +14,6 @@ use super::run::Run;
 use super::state::Fleet;
 use super::time::Time;
 use super::turn::{Turn, TurnState};
-use super::why::why_closed;
 use super::worker::{Process, Worker};
 
 /// How many open turns a roster lists.
@@ -264,7 +263,7 @@ impl Fleet {
             about: role.about.clone(),
             profiles: role.profiles.clone(),
             load: load.roles.remove(&role.name).unwrap_or_default(),
-            closed: why_closed(role, now),
+            closed: self.why_closed(role, now),
             trouble: self.budget(&role.name).map(|budget| Trouble {
                 failures: budget.failures.len(),
                 worker: budget.worker.clone(),

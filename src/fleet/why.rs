@@ -51,12 +51,13 @@ impl Fleet {
         if let Some(until) = self.parked.get(&role) {
             return format!("parked: '{role}' goes on in {}", until.since(now));
         }
-        if let Some(why) = why_closed(spec, now) {
+        if let Some(why) = self.why_closed(spec, now) {
             return why;
         }
-        let busy = self.busy_of(&role);
-        if busy >= spec.max_busy as usize {
-            return format!("cap: {busy} of {} workers of '{role}' are busy", spec.max_busy);
+        let (busy, cap) = (self.busy_of(&role), self.cap_of(spec, now));
+        if busy >= cap {
+            let more = self.when_more(spec, now).map(|more| format!("; {more}")).unwrap_or_default();
+            return format!("cap: {busy} of {cap} workers of '{role}' are busy{more}");
         }
         if let Some(endpoint) = self.in_the_way(team, &turn.to, &role) {
             return self.why_endpoint(endpoint);
@@ -117,6 +118,27 @@ impl Fleet {
         format!("starting: no free worker of '{role}'")
     }
 
+    /// Says that a role's hours let it be handed nothing, and until when.
+    pub(super) fn why_closed(&self, spec: &Role, now: Time) -> Option<String> {
+        let wall = self.wall(now);
+        let hours = spec.hours.as_ref().filter(|_| !spec.is_open(wall))?;
+        Some(match spec.next_cap(wall, |cap| cap > 0) {
+            Some(at) => {
+                let (clock, span) = (hours.clock(at, wall), at.since(wall));
+                format!("closed: '{}' is handed nothing until {clock} (in {span})", spec.name)
+            }
+            None => format!("closed: '{}' is handed nothing outside {hours}", spec.name),
+        })
+    }
+
+    /// Says when a role's hours raise its cap.
+    fn when_more(&self, spec: &Role, now: Time) -> Option<String> {
+        let (wall, cap) = (self.wall(now), self.cap_of(spec, now) as u32);
+        let at = spec.next_cap(wall, |next| next > cap)?;
+        let clock = spec.hours.as_ref()?.clock(at, wall);
+        Some(format!("{} from {clock} on (in {})", spec.cap(at), at.since(wall)))
+    }
+
     /// Says in a line why a worker that has nothing to do takes nothing.
     fn said_of(&self, worker: &Worker, now: Time) -> String {
         let (name, word) = (&worker.name, worker.state.word());
@@ -125,17 +147,6 @@ impl Fleet {
             None => format!("{word}: {name}"),
         }
     }
-}
-
-/// Says that a role's hours let it be handed nothing, and until when.
-pub(super) fn why_closed(spec: &Role, now: Time) -> Option<String> {
-    let hours = spec.hours.as_ref().filter(|hours| !hours.is_open(now))?;
-    Some(match hours.next_change(now) {
-        Some(at) => {
-            format!("closed: '{}' is handed nothing until {} (in {})", spec.name, hours.clock(at), at.since(now))
-        }
-        None => format!("closed: '{}' is handed nothing outside {hours}", spec.name),
-    })
 }
 
 /// Returns whether something is in the way of the next text to a worker that could take it otherwise.

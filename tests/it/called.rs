@@ -36,7 +36,9 @@ fn a_turn_is_given_once_and_its_reply_is_what_is_on_record() {
     assert!(asked.elapsed() < WITHOUT_EVENTS, "by asking");
     let (text, whole) = (said["text"].as_str().unwrap(), &said["truncated"]);
     assert_eq!((text.len(), whole["bytes"].as_u64()), (1024 * 1024, Some(1_200_000)), "cut at a letter");
-    assert_eq!(std::fs::metadata(whole["path"].as_str().unwrap()).unwrap().len(), 1_200_000, "the whole of it is kept");
+    let path = whole["path"].as_str().unwrap();
+    assert_eq!(std::fs::metadata(path).unwrap().len(), 1_200_000, "the whole of it is kept");
+    assert!(path.ends_with(&format!("/turns/{turn}/reply")), "by its turn and not by its session: {path}");
 }
 
 #[test]

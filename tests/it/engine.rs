@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
 
 use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Files, Journal, JournalError, Launchers, Policy};
 use fleetd::engine::requests::{Origin, SendRequest, Waited};
@@ -13,6 +14,7 @@ use fleetd::fleet::caller::Caller;
 use fleetd::fleet::difference::Difference;
 use fleetd::fleet::envelope::{Envelope, Finish};
 use fleetd::fleet::events::FleetEvent;
+use fleetd::fleet::hours::{Between, Days, Hours, WallClock, Window};
 use fleetd::fleet::ids::{RecipeName, RunId, TurnId};
 use fleetd::fleet::input::{Sighting, WorkEffect};
 use fleetd::fleet::record::{Event, Record, Saved};
@@ -133,12 +135,20 @@ impl Policy for Silent {
     }
 }
 
-/// Time since the test began.
-struct Since(std::time::Instant);
+/// Time since the test began, and a clock on the wall that can be set.
+struct Since(std::time::Instant, Arc<AtomicI64>);
 
 impl Clock for Since {
     fn now(&self) -> Time {
         Time(1_000_000 + self.0.elapsed().as_millis() as u64)
+    }
+
+    fn wall(&self) -> Time {
+        Time(self.now().0.saturating_add_signed(self.1.load(Ordering::SeqCst)))
+    }
+
+    fn trusted(&self) -> Duration {
+        Duration::from_millis(50)
     }
 }
 
@@ -146,18 +156,20 @@ struct Bench {
     handle: Handle,
     disk: Arc<Disk>,
     orders: mpsc::Receiver<WorkEffect>,
+    ahead: Arc<AtomicI64>,
 }
 
 async fn bench() -> Bench {
     let disk = Arc::new(Disk::default());
     let (sender, orders) = mpsc::channel(64);
+    let ahead = Arc::new(AtomicI64::new(0));
     let (handle, engine) = build(
         Fleet::new(Limits::default()),
         Ports {
             journal: disk.clone(),
             launchers: Arc::new(Orders(sender)),
             policy: Arc::new(Silent),
-            clock: Arc::new(Since(std::time::Instant::now())),
+            clock: Arc::new(Since(std::time::Instant::now(), ahead.clone())),
         },
     );
     tokio::spawn(engine);
@@ -196,7 +208,7 @@ async fn bench() -> Bench {
     };
     handle.take_team(Arc::new(team)).await;
     handle.in_force(1).await;
-    Bench { handle, disk, orders }
+    Bench { handle, disk, orders, ahead }
 }
 
 fn message() -> SendRequest {
@@ -278,4 +290,23 @@ async fn a_caller_that_goes_away_ends_its_wait_and_not_the_turn() {
     bench.handle.seen(finished(&order)).await;
     let waited = bench.handle.wait_turn(&Caller::Operator, turn, Span::minutes(1)).await.expect("it goes on");
     assert!(matches!(waited, Waited::Settled(_)), "{waited:?}");
+}
+
+/// The engine's own timers stand still while a machine sleeps, so it must look.
+#[tokio::test]
+async fn a_role_opens_though_nobody_tells_that_the_machine_slept() {
+    let mut bench = bench().await;
+    let mut noon = (**bench.handle.fleet().team().expect("it is there")).clone();
+    noon.generation.number = 2;
+    let between = Some(Between::parse("12:00-13:00").expect("valid"));
+    let windows = vec![Window { between, days: Days::ALL, max_busy: None }];
+    let hours = Hours { windows, closes: true, clock: WallClock::default() };
+    noon.roles.get_mut(&"w".into()).expect("it is there").hours = Some(Arc::new(hours));
+    bench.handle.take_team(Arc::new(noon)).await;
+    bench.handle.in_force(2).await;
+    let turn = bench.handle.send(&Caller::Operator, message(), &Origin::default()).await.expect("accepted").turn.id;
+    assert!(bench.orders.try_recv().is_err(), "it is 00:16");
+    bench.ahead.store(12 * 3_600_000, Ordering::SeqCst);
+    let order = tokio::time::timeout(Duration::from_secs(20), bench.orders.recv()).await;
+    assert!(matches!(order, Ok(Some(WorkEffect::Hand(_, handed))) if handed.id == turn), "it is 12:16");
 }

@@ -36,7 +36,10 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// A store that knows the prompts, and which turns have ended.
 #[derive(Default)]
-pub struct Prompts(Mutex<BTreeMap<TurnId, (Arc<str>, TurnState)>>, Faults, Mutex<BTreeMap<TurnId, Arc<Envelope>>>);
+pub struct Prompts(Mutex<BTreeMap<TurnId, (Arc<str>, TurnState)>>, Faults, Envelopes, Envelopes);
+
+/// Envelopes of turns, and late ones.
+type Envelopes = Mutex<BTreeMap<TurnId, Arc<Envelope>>>;
 
 /// How often the store is still to fail when it is asked for a prompt.
 #[derive(Default)]
@@ -87,8 +90,8 @@ impl Journal for Prompts {
     fn envelope(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
         answer(self.2.lock().unwrap().get(&turn).cloned())
     }
-    fn late(&self, _: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
-        Box::pin(std::future::ready(Ok(None)))
+    fn late(&self, turn: TurnId) -> Boxed<Result<Option<Arc<Envelope>>, JournalError>> {
+        answer(self.3.lock().unwrap().get(&turn).cloned())
     }
     fn turn(&self, turn: TurnId) -> Boxed<Result<Option<Turn>, JournalError>> {
         let known = self.0.lock().unwrap().get(&turn).map(|(_, state)| *state);
@@ -699,7 +702,13 @@ async fn a_file_to_which_an_envelope_points_stays_as_long_as_the_envelope() {
     house.is_now(3, TurnState::Settled);
     until(|| (!swept.path().exists()).then_some(())).await;
     assert!(house.dir(1).stdout().exists(), "an envelope points to it");
+    // Its turn is dropped, and a late reply is still in a mailbox.
+    let envelope = house.prompts.2.lock().unwrap().remove(&TurnId(1)).unwrap();
+    house.prompts.3.lock().unwrap().insert(TurnId(1), envelope);
     house.prompts.0.lock().unwrap().remove(&TurnId(1));
-    house.prompts.2.lock().unwrap().clear();
+    swept.create().unwrap();
+    until(|| (!swept.path().exists()).then_some(())).await;
+    assert!(house.dir(1).stdout().exists(), "a late envelope points to it");
+    house.prompts.3.lock().unwrap().clear();
     until(|| (!house.dir(1).path().exists()).then_some(())).await;
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fleetd::fleet::caller::Caller;
-use fleetd::fleet::hours::{Between, Hours, WallClock};
+use fleetd::fleet::hours::{Between, Days, Hours, WallClock, Window};
 use fleetd::fleet::input::{Call, Input, SendCall};
 use fleetd::fleet::refusal::RefusalKind;
 use fleetd::fleet::team::{Role, Team};
@@ -208,10 +208,17 @@ fn a_lowered_cap_lets_only_those_go_that_are_too_many() {
 
 // === hours ===
 
+fn window(between: &str, days: Days, max_busy: Option<u32>) -> Window {
+    Window { between: Some(Between::parse(between).expect("valid")), days, max_busy }
+}
+
+fn hours(team: &mut Team, name: &str, closes: bool, windows: Vec<Window>) {
+    role(team, name).hours = Some(Arc::new(Hours { windows, closes, clock: WallClock::default() }));
+}
+
 /// The stage opens 16 min 40 s after midnight of 1970-01-01, UTC.
 fn night(team: &mut Team, name: &str) {
-    let between = vec![Between::parse("22:00-06:00").expect("valid")];
-    role(team, name).hours = Some(Arc::new(Hours { between, clock: WallClock::default() }));
+    hours(team, name, true, vec![window("22:00-06:00", Days::ALL, None)]);
 }
 
 fn at_night(number: u64) -> Input {
@@ -275,4 +282,78 @@ fn no_session_is_started_outside_of_the_hours_unless_by_hand() {
     assert_eq!(stage.fleet.next_wake(), Some(Time(22 * 3_600_000)), "a restart times the opening anew");
     stage.after(Span::minutes(10 * 60));
     assert_eq!(stage.handed(), [waiting]);
+}
+
+/// Three at night, from Monday to Friday; else one. 1970-01-01 was a Thursday.
+fn more_at_night(number: u64) -> Input {
+    let mut team = (*team(number, 1)).clone();
+    let days = Days::parse("mon-fri").expect("valid");
+    hours(&mut team, "w", false, vec![window("22:00-06:00", days, Some(3))]);
+    Input::Team(team.into())
+}
+
+#[test]
+fn a_window_raises_the_cap_when_it_begins_and_lowers_it_by_attrition() {
+    let mut stage = Stage::with(1);
+    stage.now = Time(20 * 3_600_000);
+    stage.step(more_at_night(2));
+    let turns: Vec<_> = (0..4).map(|_| stage.send("w")).collect();
+    assert_eq!(stage.waits(turns[1]), "cap: 1 of 1 workers of 'w' are busy; 3 from 22:00 on (in 2h00m)");
+    assert_eq!(stage.fleet.next_wake(), Some(Time(22 * 3_600_000)));
+    let load = stage.fleet.load(stage.now).roles[&"w".into()].clone();
+    assert_eq!((load.max_busy, load.open, load.until), (1, true, Some(Time(22 * 3_600_000))));
+    stage.after(Span::minutes(120));
+    assert_eq!(stage.handed(), turns[1..3], "it wakes by itself and hands out as many as the window lets");
+    assert_eq!(stage.waits(turns[3]), "cap: 3 of 3 workers of 'w' are busy");
+    stage.now = Time(30 * 3_600_000);
+    assert_eq!(stage.step(Input::Tick).effects.len(), 0, "06:00 ends nothing");
+    for turn in &turns[..2] {
+        stage.replies(*turn);
+        assert_eq!(stage.handed(), [], "more are busy than the cap lets");
+        assert_eq!(stage.receipt(*turn), "queued handed settled");
+    }
+    assert_eq!(stage.waits(turns[3]), "cap: 1 of 1 workers of 'w' are busy; 3 from 22:00 on (in 16h00m)");
+    stage.replies(turns[2]);
+    assert_eq!(stage.handed(), [turns[3]]);
+}
+
+#[test]
+fn a_closed_weekend_says_on_which_day_it_ends() {
+    let mut stage = Stage::with(1);
+    stage.now = Time(2 * 86_400_000 + 12 * 3_600_000);
+    let mut weekdays = (*team(2, 1)).clone();
+    let days = Days::parse("mon-fri").expect("valid");
+    hours(&mut weekdays, "w", true, vec![Window { between: None, days, max_busy: None }]);
+    stage.step(Input::Team(weekdays.into()));
+    let waiting = stage.send("w");
+    assert_eq!(
+        stage.waits(waiting),
+        "closed: 'w' is handed nothing until mon 00:00 (in 36h00m)",
+        "it is Saturday noon"
+    );
+    assert_eq!(stage.fleet.next_wake(), Some(Time(4 * 86_400_000)));
+    stage.after(Span::minutes(36 * 60));
+    assert_eq!(stage.handed(), [waiting]);
+}
+
+#[test]
+fn hours_go_by_the_wall_when_the_machine_slept_and_deadlines_do_not() {
+    let mut stage = Stage::with(1);
+    stage.now = Time(12 * 3_600_000);
+    stage.step(at_night(2));
+    let deadline = Some(Span::minutes(60));
+    let waiting = stage.sends(SendCall { deadline, ..send_to("w") }).expect("accepted");
+    // The machine sleeps from noon to 22:00; the fleet's time does not.
+    stage.after(Span::minutes(30));
+    assert_eq!(stage.handed(), []);
+    stage.step(Input::Wall(10 * 3_600_000 - 30 * 60_000));
+    assert_eq!(stage.handed(), [waiting], "it is 22:00, and half an hour of its deadline has passed");
+    stage.replies(waiting);
+    // It slept on until the morning.
+    stage.step(Input::Wall(20 * 3_600_000));
+    let next = stage.send("w");
+    assert_eq!(stage.waits(next), "closed: 'w' is handed nothing until 22:00 (in 13h30m)");
+    let opens = Time(stage.now.0 + 13 * 3_600_000 + 30 * 60_000);
+    stage.after(Span::minutes(10));
+    assert_eq!(stage.fleet.next_wake(), Some(opens), "timed by the fleet's own time");
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fleetd::fleet::caller::Caller;
-use fleetd::fleet::hours::{Between, Hours, WallClock};
+use fleetd::fleet::hours::{Between, Days, Hours, WallClock, Window};
 use fleetd::fleet::ids::{Key, MessageId, QuestionId, Ticket, TurnId};
 use fleetd::fleet::input::{Asked, Call, Effect, Input, Keyed, SendCall, Sighting, Step, WorkEffect};
 use fleetd::fleet::mail::About;
@@ -100,6 +100,8 @@ enum Event {
     Seen(Sighting),
     Charter(Caps),
     Pass(u64),
+    /// The clock on the wall is so many milliseconds ahead.
+    Wall(i64),
     Restart,
 }
 
@@ -111,6 +113,7 @@ fn event() -> impl Strategy<Value = Event> {
         12 => sighting().prop_map(Event::Seen),
         1 => caps().prop_map(Event::Charter),
         2 => prop_oneof![3 => 0..20_000_u64, 1 => 0..(8 * 86_400_000_u64)].prop_map(Event::Pass),
+        1 => (0..7_200_000_i64).prop_map(|ahead| Event::Wall(ahead - 3_600_000)),
         1 => Just(Event::Restart),
     ]
 }
@@ -139,8 +142,12 @@ fn capped(number: u64, caps: Caps) -> Arc<Team> {
         role.max_workers = caps.workers;
     }
     if caps.hours {
-        let between = (0..24).map(|hour| Between { from: hour * 60, to: hour * 60 + 20 }).collect();
-        let hours = Hours { between, clock: WallClock::default() };
+        let window = |hour: u16| Window {
+            between: Some(Between { from: hour * 60, to: hour * 60 + 20 }),
+            days: Days::ALL,
+            max_busy: None,
+        };
+        let hours = Hours { windows: (0..24).map(window).collect(), closes: true, clock: WallClock::default() };
         team.roles.get_mut(&"w".into()).expect("it is there").hours = Some(Arc::new(hours));
     }
     Arc::new(team)
@@ -155,6 +162,7 @@ fn limits() -> Limits {
 struct Judge {
     fleet: Fleet,
     now: Time,
+    ahead: i64,
     generation: u64,
     caps: Caps,
     tickets: u64,
@@ -171,6 +179,7 @@ impl Judge {
         let mut judge = Judge {
             fleet: Fleet::new(limits()),
             now: Time(1_000_000),
+            ahead: 0,
             generation: 0,
             caps: Caps { busy: 2, workers: None, hours: false },
             tickets: 0,
@@ -204,7 +213,12 @@ impl Judge {
                 self.now.0 += ms;
                 Input::Tick
             }
+            Event::Wall(ahead) => {
+                self.ahead = ahead;
+                Input::Wall(ahead)
+            }
             Event::Restart => {
+                self.ahead = 0;
                 let saved = self.fleet.saved();
                 self.fleet = Fleet::restore(saved.clone(), limits());
                 let mut again = self.fleet.saved();
@@ -253,11 +267,13 @@ impl Judge {
             let Effect::Work(WorkEffect::Hand(worker, turn)) = effect else { continue };
             assert_eq!(self.fleet.paused(), None, "nothing is handed out in a pause");
             assert!(self.prompts.contains(&turn.prompt_of), "the prompt of what is handed is recorded");
-            let cap = if worker.role.as_str() == "w" { self.caps.busy as usize } else { 1 };
             let on_it = self.fleet.workers().filter(|other| other.is_occupied() && other.profile.endpoint.is_some());
             assert!(on_it.count() <= 2, "{} was handed although its endpoint was full", turn.id);
             let role = self.fleet.team().and_then(|team| team.roles.get(&worker.role));
-            assert!(role.is_some_and(|role| role.is_open(self.now)), "{} was handed outside of its hours", turn.id);
+            let wall = Time(self.now.0.saturating_add_signed(self.ahead));
+            let cap = role.map_or(0, |role| role.cap(wall) as usize);
+            assert!(cap > 0, "{} was handed outside of its hours", turn.id);
+            assert!(cap <= if worker.role.as_str() == "w" { self.caps.busy as usize } else { 1 });
             let busy = self.fleet.workers().filter(|other| other.role == worker.role && other.is_occupied()).count();
             assert!(busy <= cap, "{} was handed as number {busy} of {cap}", turn.id);
             let earlier = self.fleet.turns().find(|other| {

@@ -71,3 +71,58 @@ fn a_schema_that_cannot_be_used_is_refused_at_the_door() {
     let (_, list) = daemon.get("/v1/poll");
     assert_eq!(list["messages"], json!([]), "nothing was accepted");
 }
+
+/// Says so many numbers as the first line of its prompt tells it.
+const LONG: &str = r#"
+fleet.profile("numbers", {
+  launcher = "exec",
+  command = { "sh", "-c", "read n; printf '['; seq -s, 1 $n | tr -d '\n'; printf ']'" },
+  timeout = "60s",
+})
+fleet.role("w-long", { profiles = { "numbers" } })
+fleet.recipe("count", { input = { n = "integer" } }, function(job, run)
+  local reply = run:send({ to = "w-long", prompt = job.n .. "\n", schema = "integer[]", corrections = 0 })
+  if not reply.ok then return run:fail(reply.why) end
+  local ok, data = pcall(function() return reply.data end)
+  return { ok, ok and #data or data, reply.truncated and reply.truncated.bytes or 0 }
+end)
+"#;
+
+#[test]
+fn a_long_answer_is_checked_whole_and_its_data_lies_in_a_file_of_its_turn() {
+    let house = house();
+    house.write("long.lua", LONG);
+    let daemon = house.start();
+    let ask = |n: u32| {
+        daemon.post(
+            "/message",
+            &json!({"role": "w-long", "prompt": format!("{n}\n"), "schema": "integer[]", "corrections": 0.0}),
+        )
+    };
+    let (_, reply) = ask(200_000);
+    assert_eq!((&reply["ok"], &reply["truncated"]["bytes"]), (&json!(true), &json!(1_288_896)), "{}", reply["why"]);
+    assert_eq!((reply["text"].as_str().unwrap().len(), reply.get("data")), (1 << 20, None));
+    let file = reply["truncated"]["data"].as_str().expect("its data goes by a file");
+    let data: Vec<u32> = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    assert_eq!((data.len(), data.last()), (200_000, Some(&200_000)));
+    let turns = format!("/turns/{}/", reply["turn"].as_str().unwrap());
+    assert!(file.contains(&turns) && reply["truncated"]["path"].as_str().unwrap().contains(&turns), "{file}");
+
+    let (_, reply) = ask(2_500_000);
+    assert_eq!((&reply["ok"], &reply["error"]), (&json!(false), &json!("schema")));
+    let why = reply["why"].as_str().unwrap();
+    assert!(why.ends_with(" bytes, and 16 MiB is the most; put the long part into a file and name its path"), "{why}");
+
+    // Where nothing is kept of the data, nothing reads as if it were there.
+    let run = |n: u32| daemon.post("/v1/run", &json!({"recipe": "count", "job": {"n": n}, "wait": "60s"}));
+    let (_, short) = run(10);
+    assert_eq!(short["value"], json!([true, 10, 0]), "{short}");
+    let (_, long) = run(200_000);
+    let value = &long["value"];
+    assert_eq!((&value[0], &value[2]), (&json!(false), &json!(1_288_896)), "{long}");
+    let why = value[1].as_str().unwrap();
+    assert!(
+        why.starts_with("long.lua:") && why.contains("reply.data has more than 1 MiB") && why.contains("/data.json"),
+        "{why}"
+    );
+}

@@ -163,7 +163,7 @@ impl World {
                     }
                 }
                 Input::Leave(ticket) => self.fleet.leave(*ticket),
-                Input::Tick => {}
+                Input::Tick | Input::Wall(_) => {}
                 _ if matches!(self.plant, Plant::ForgetsSeen) => {}
                 _ => self.unstored.push_back((at, input)),
             }

@@ -54,6 +54,7 @@ impl Story {
                 Input::Run(RunInput::Ended { run, end }) => format!("{run} ends as {}", end.outcome.word()),
                 Input::Act(action) => format!("the charter acts: {action:?}"),
                 Input::Tick => "tick".to_string(),
+                Input::Wall(ahead) => format!("the clock on the wall is {ahead} ms ahead"),
                 Input::Drain => "drain".to_string(),
                 Input::Reap => "the sessions of the last daemon are reaped".to_string(),
                 Input::SeatGone(process) => format!("the leader's process {} has ended", process.pid),

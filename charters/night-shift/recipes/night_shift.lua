@@ -1,5 +1,5 @@
 -- Does a list of tasks at night, two at a time, and reports what became of each; what a task costs is bounded by the budget.
--- Try it: fleetd run start night-shift --no-wait --job '{"tasks": ["update the dependencies", "mend the flaky test of the parser"]}'
+-- Try it: fleetd run start night-shift --job '{"tasks": ["update the dependencies", "mend the flaky test of the parser"]}'
 
 fleet.shape("report", { done = "boolean", summary = "string", open = "string[]" })
 

@@ -12,7 +12,7 @@ pub(in crate::charter) const TESTS: &[Described] = &[
             ("fn", "fun(task: { prompt: string, kind: string?, to: string, try: integer, complaint: string? }): any"),
         ],
         returns: "",
-        about: "Scripts the workers of a role (or one worker): what the function returns is the reply text, or a table for the JSON of one; where an answer was sent back, `task.complaint` says what was wrong with it. `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.",
+        about: "Scripts the workers of a role (or one worker): what the function returns is the reply text, or a table for the JSON of one; where an answer was sent back, `task.complaint` says what was wrong with it. `t.reply(text, used)` says besides what the turn used, and `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.",
         spec: None,
         example: "",
     },
@@ -33,13 +33,22 @@ pub(in crate::charter) const TESTS: &[Described] = &[
         example: "",
     },
     Described {
+        name: "at",
+        params: &[("clock", "string"), ("zone", "string?")],
+        returns: "",
+        about: "Lets the test's time go on to the next moment at which a clock shows this: a time of day, such as `\"23:00\"`, or a day with it, such as `\"sat 23:00\"`; by the clock of `zone`, or else of UTC. From then on the hours of roles hold, those without a `zone` by UTC: what is sent to a closed role waits for its opening, or times out at its deadline, and rubrics see the role as it stands then. Before that every role is open.",
+        spec: None,
+        example: r#"t.at("fri 23:00", "Europe/Berlin")
+t.equal(t.run("night-shift", { tasks = { "a" } }).outcome, "done")"#,
+    },
+    Described {
         name: "route",
         params: &[
             ("task", "{ prompt: string?, kind: string?, files: string[]?, from: string?, urgent: boolean? }"),
             ("team", "table?"),
         ],
         returns: "fleet.TestRoute",
-        about: "Asks the rubrics. Every role is free and nobody lives, but for what `team` says: tables as `fleet.Team` has them, with the fields that matter. A rubric with a mistake fails the test.",
+        about: "Asks the rubrics. Every role is free (after `t.at`, as its hours say) and nobody lives, but for what `team` says: tables as `fleet.Team` has them, with the fields that matter. A rubric with a mistake fails the test.",
         spec: None,
         example: r#"local routed = t.route({ files = { "src/parser.rs" } }, {
   roles = { ["w-local"] = { free = 0 } },
@@ -91,8 +100,18 @@ end)"#,
         example: "",
     },
     Described {
+        name: "reply",
+        params: &[("answer", "any"), ("used", "fleet.TestUsed?")],
+        returns: "any",
+        about: "To be returned by a scripted worker: its reply, and what the turn used, which counts for the budget of the run and stands in `reply.usage`.",
+        spec: None,
+        example: r#"t.worker("w-reader", function(task)
+  return t.reply("a page", { input = 9000, output = 1000, cost = 0.4, took = "5m" })
+end)"#,
+    },
+    Described {
         name: "fail",
-        params: &[("why", "string")],
+        params: &[("why", "string"), ("used", "fleet.TestUsed?")],
         returns: "any",
         about: "To be returned by a scripted worker: the turn failed.",
         spec: None,
@@ -100,7 +119,7 @@ end)"#,
     },
     Described {
         name: "timeout",
-        params: &[],
+        params: &[("used", "fleet.TestUsed?")],
         returns: "any",
         about: "To be returned by a scripted worker: the turn timed out.",
         spec: None,
@@ -108,7 +127,7 @@ end)"#,
     },
     Described {
         name: "lost",
-        params: &[],
+        params: &[("used", "fleet.TestUsed?")],
         returns: "any",
         about: "To be returned by a scripted worker: the worker died.",
         spec: None,
@@ -121,6 +140,20 @@ pub(in crate::charter) const TEST_RUN: &[Field] = &[
     field("outcome", "string", "`done`, `partial`, `failed`, `timed_out` or `budget`."),
     field("value", "any", "The run's value."),
     field("why", "string?", "Why, unless it is done."),
+];
+
+/// Fields of what a scripted turn used.
+pub(in crate::charter) const TEST_USED: &[Field] = &[
+    field("input", "integer?", "Tokens read; 0 if absent."),
+    field("output", "integer?", "Tokens written."),
+    field("cache_read", "integer?", "Tokens read from the model's cache, which no budget counts."),
+    field("cache_write", "integer?", "Tokens written to it."),
+    field("cost", "number?", "US dollars."),
+    field(
+        "took",
+        "string|number|nil",
+        "How long it took, such as `\"5m\"`; 1 s if absent. Longer than its deadline or its profile's timeout, it times out.",
+    ),
 ];
 
 /// Fields of the task that `t.route` takes.

@@ -140,7 +140,7 @@ pub(in crate::charter) const ROLE: &[Field] = &[
     field(
         "max_busy",
         "integer?",
-        "How many may be busy at once; 1 if absent. An endpoint of their profiles may have a cap of its own in fleetd.toml, which all roles on it share; the lower one counts.",
+        "How many may be busy at once; 1 if absent. With `hours` it must be there, counts outside of them, and may be 0. An endpoint of their profiles may have a cap of its own in fleetd.toml, which all roles on it share; the lower one counts.",
     ),
     field(
         "max_workers",
@@ -153,15 +153,32 @@ pub(in crate::charter) const ROLE: &[Field] = &[
         "When it is handed anything, such as `\"22:00-06:00\"`, or several such stretches of a day; always if absent. Outside of it messages wait; what is under way goes on.",
     ),
     field(
+        "days",
+        "string|string[]|nil",
+        "On which days of the week, such as `\"mon-fri\"`, or several: `{ \"mon\", \"wed-fri\" }`; all if absent. What goes over midnight belongs to the day on which it begins.",
+    ),
+    field(
+        "hours",
+        "fleet.Window[]?",
+        "In place of `between` and `days`: windows with caps of their own. The first one that holds counts; outside of all of them it is the role's own `max_busy`. What is busy when a cap goes down is finished.",
+    ),
+    field(
         "zone",
         "string?",
-        "Whose clock `between` means, such as `\"Europe/Berlin\"`; that of the machine on which fleetd runs if absent.",
+        "Whose clock these hours mean, such as `\"Europe/Berlin\"`; that of the machine on which fleetd runs if absent.",
     ),
     field(
         "max_waiting",
         "integer?",
         "How many messages may wait in its queue; 100 if absent. Parts of a run do not count.",
     ),
+];
+
+/// Fields of a window in `hours` of a role.
+pub(in crate::charter) const WINDOW: &[Field] = &[
+    field("between", "string?", "Which part of a day, such as `\"22:00-06:00\"`; all of it if absent."),
+    field("days", "string|string[]|nil", "On which days it begins, such as `\"mon-fri\"`; on all if absent."),
+    field("max_busy", "integer", "How many may be busy in it; 0 = nothing is handed out."),
 ];
 
 /// Fields of `fleet.recipe`.
@@ -269,7 +286,11 @@ pub(in crate::charter) const QUESTION: &[Field] = &[
 pub(in crate::charter) const ENVELOPE: &[Field] = &[
     field("ok", "boolean", "True exactly when the worker replied."),
     field("text", "string", "The reply; empty when there is none."),
-    field("data", "any", "The reply as data, where a `schema` was asked for and it fits."),
+    field(
+        "data",
+        "any",
+        "The reply as data, where a `schema` was asked for and it fits. Where it has more than 1 MiB, reading it is an error that names the file in which it lies.",
+    ),
     field(
         "error",
         "string?",
@@ -289,6 +310,16 @@ pub(in crate::charter) const ENVELOPE: &[Field] = &[
         "work",
         "table?",
         "What was done in the worker's worktree: `branch`, `base`, `commits`, `files_changed`, `dirty` (something is not committed).",
+    ),
+    field(
+        "usage",
+        "table?",
+        "What the turn took, where the agent tells: `input`, `output`, `cache_read` and `cache_write` in tokens, `cost` in US dollars.",
+    ),
+    field(
+        "truncated",
+        "table?",
+        "Where the rest is of a reply of more than 1 MiB, of which `text` is the beginning: `path` names the file with all of it, `bytes` is its length, and `data` names the file with its data if that has more than 1 MiB too. The files go with the turn.",
     ),
     field("times", "table", "When what happened, in milliseconds since 1970."),
 ];

@@ -33,7 +33,11 @@ pub(in crate::charter) const TEAM: &[Field] = &[
 
 /// Fields of a role, as a rubric sees it.
 pub(in crate::charter) const LOAD: &[Field] = &[
-    field("max_busy", "integer", "How many may be busy at once."),
+    field(
+        "max_busy",
+        "integer",
+        "How many may be busy at once, by its hours now; while it is closed, how many by itself.",
+    ),
     field("max_workers", "integer?", "How many may live at once, if the role says so."),
     field("busy", "integer", "How many are busy."),
     field(
@@ -44,8 +48,12 @@ pub(in crate::charter) const LOAD: &[Field] = &[
     field("waiting", "integer", "How many turns wait in its queue, those of runs included."),
     field("max_waiting", "integer", "How many may wait."),
     field("workers", "integer", "Living workers."),
-    field("open", "boolean", "False outside of `between`."),
-    field("until", "number?", "When that changes next, in seconds since 1970; nil without `between`."),
+    field("open", "boolean", "False while its hours let it be handed nothing."),
+    field(
+        "until",
+        "number?",
+        "When its hours change that or `max_busy` next, in seconds since 1970; nil without hours.",
+    ),
     field("recent_failures", "integer", "Turns of the last ten minutes that failed, timed out or were lost."),
     field("used", "fleet.Used", "What its turns of the last hour took."),
 ];

@@ -89,6 +89,89 @@ fn a_budget_of_turns_ends_a_run_with_what_it_has() {
     );
 }
 
+const PAID: &str = "
+fleet.recipe('paid', { budget = { tokens = 10000, cost = 2.5 } }, function(job, run)
+  local n, spent = 0, 0
+  while true do
+    local reply = run:send({ to = 'w', prompt = 'x', retries = 2, deadline = '10m' })
+    if reply.error == 'budget' then return run:partial({ n, reply.why, spent }, 'no more money') end
+    if not reply.ok then return run:fail(reply.error) end
+    n = n + 1
+    spent = spent + (reply.usage and reply.usage.cost or 0)
+  end
+end)
+fleet.recipe('above', { budget = { cost = 1 } }, function(job, run)
+  local below = run:recipe('paid', {})
+  return { below.outcome, below.value[2] }
+end)";
+
+#[test]
+fn a_budget_of_tokens_and_of_money_is_played() {
+    passes(
+        PAID,
+        "t.worker('w', function() return t.reply('x', { input = 3000, output = 1000, cache_read = 90000 }) end)
+         t.equal(t.run('paid').value, { 3, '12000 of 10000 tokens are used', 0 })
+         t.worker('w', function() return t.reply({ 1 }, { cost = 0.5 }) end)
+         local out = t.run('paid')
+         t.equal(out.outcome, 'budget')
+         t.equal(out.value, { 5, '2.50 of 2.50 US dollars are used', 2.5 })
+         t.equal(t.run('above').value, { 'partial', '1.00 of 1.00 US dollars are used of r3' })",
+    );
+}
+
+#[test]
+fn a_try_that_failed_is_paid_too_and_none_follows_it_that_is_not() {
+    passes(
+        PAID,
+        "local tries = 0
+         t.worker('w', function() tries = tries + 1 return t.lost({ cost = 1.5 }) end)
+         local out = t.run('paid')
+         t.equal(tries, 2)
+         t.equal(out.outcome, 'budget')
+         t.equal(out.why, '3.00 of 2.50 US dollars are used; lost')",
+    );
+}
+
+#[test]
+fn a_turn_takes_as_long_as_it_says_and_times_out_at_its_deadline() {
+    passes(
+        "fleet.recipe('r', {}, function(job, run)
+           local reply = run:send({ to = 'w', prompt = job.took, deadline = '10m' })
+           return { reply.error or reply.text, run:now() }
+         end)",
+        "t.worker('w', function(task) return t.reply('x', { took = task.prompt }) end)
+         local first = t.run('r', { took = '1s' }).value
+         local second = t.run('r', { took = '9m' }).value
+         local third = t.run('r', { took = '11m' }).value
+         t.equal({ second[1], second[2] - first[2] }, { 'x', 540 })
+         t.equal({ third[1], third[2] - second[2] }, { 'timed_out', 600 })",
+    );
+}
+
+#[test]
+fn what_a_turn_used_must_say_something_that_there_is() {
+    let refused = |used: &str| {
+        let test = format!(
+            "fleet.test('it', function(t) t.worker('w', function() return t.reply('x', {used}) end) t.run('parts', {{ parts = {{ 'a' }} }}) end)"
+        );
+        let sources = Sources::from_files([("recipe.lua", PARTS), ("team.lua", TEAM), ("test.lua", &test)]);
+        let world = World::load(Arc::new(sources), Generation::default(), Arc::default()).expect("loads");
+        testing::all(&world, None).tests.remove(0).error.expect(used).to_string()
+    };
+    for (used, why) in [
+        ("{ tokens = 5 }", "what a turn used: unknown field 'tokens'; valid: input, output"),
+        ("{ outptu = 5 }", "what a turn used: unknown field 'outptu'; did you mean 'output'?"),
+        ("{ input = -1 }", "what a turn used: field 'input': expected a whole number from 0, got -1"),
+        ("{ cost = -1 }", "what a turn used: field 'cost': expected US dollars, got -1"),
+        ("{ took = 'long' }", "what a turn used: field 'took': "),
+        ("{}", "what a turn used: say something of it; valid: input, output, cache_read, cache_write, cost, took"),
+        ("5", "what a turn used: expected a table of fields, got a number"),
+    ] {
+        let said = refused(used);
+        assert!(said.contains(why), "{used}: {said}");
+    }
+}
+
 const NESTED: &str = "
 fleet.recipe('outer', { deadline = '10m' }, function(job, run)
   local good = run:recipe('inner', { text = 'x' })

@@ -1,5 +1,5 @@
-//! The bounds of a run on the stage: its deadline and its budget of turns do to it what the fleet does. Tokens and money are
-//! not played.
+//! The bounds of a run on the stage: its deadline and its budget do to it what the fleet does. What turns use is in `used`.
+//! No bound is checked here that the fleet does not have.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,8 @@ impl Play<'_, '_> {
     pub(super) fn closed(&mut self, run: RunId) -> Option<Value> {
         for id in self.up_from(run) {
             let playing = self.playing.get(&id)?;
-            let used_up = playing.played.run.budget.and_then(|budget| budget.used_up(playing.sent, None));
+            let used_up =
+                playing.played.run.budget.and_then(|budget| budget.used_up(playing.sent, playing.usage.as_ref()));
             if let (None, Some(why)) = (&playing.closing, used_up) {
                 self.close(id, RunOutcome::Budget, why);
             }

@@ -14,6 +14,7 @@ use crate::charter::runs::Runs;
 use crate::charter::testing::in_time;
 use crate::fleet::bounds::{Closing, ended};
 use crate::fleet::children::{came_to, check_depth};
+use crate::fleet::envelope::Usage;
 use crate::fleet::ids::{RunId, StepPath, TurnId};
 use crate::fleet::refusal::Refusal;
 use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, Step, StepCommand, StepRecipe, StepRequest};
@@ -42,8 +43,9 @@ pub(super) struct Playing {
     pub(super) played: Played,
     /// The step that began it, unless the test did.
     parent: Option<Arc<Step>>,
-    /// How many turns it and the runs below it sent.
+    /// How many turns it and the runs below it sent, and what those took that have ended.
     pub(super) sent: u64,
+    pub(super) usage: Option<Usage>,
     /// How it will end, once it reached a bound.
     pub(super) closing: Option<Closing>,
 }
@@ -56,6 +58,10 @@ pub(super) enum Due {
     Ask(TurnId, String),
     /// A worker hears the answer to what it asked.
     Hear(TurnId, String),
+    /// A turn of a run has ended, and this is what it used.
+    Used(RunId, Usage),
+    /// A run wanted another turn at this moment, which its budget forbids.
+    Judge(RunId),
     /// The time of a turn is over.
     Timeout(TurnId),
     /// The time of a run is over.
@@ -108,6 +114,8 @@ impl<'s, 'w> Play<'s, 'w> {
                 Due::Answer(step, value) => self.finish((*step).clone(), value),
                 Due::Ask(turn, question) => self.asks(turn, question)?,
                 Due::Hear(turn, answer) => self.hears(turn, answer)?,
+                Due::Used(run, usage) => self.uses(run, &usage),
+                Due::Judge(run) => drop(self.closed(run)),
                 Due::Timeout(turn) => self.times_out(turn, "the answer came too late")?,
                 Due::Deadline(run) => self.deadline(run)?,
                 Due::Force(run) => {
@@ -128,7 +136,7 @@ impl<'s, 'w> Play<'s, 'w> {
         }
         let id = run.id;
         let played = Played { run, job, end: None, journal: Vec::new(), reached: HashSet::new() };
-        self.playing.insert(id, Playing { played, parent, sent: 0, closing: None });
+        self.playing.insert(id, Playing { played, parent, sent: 0, usage: None, closing: None });
     }
 
     fn code_goes_on(&mut self) -> Result<(), CharterError> {
@@ -334,7 +342,7 @@ impl<'s, 'w> Play<'s, 'w> {
         self.due.retain(|_, due| match due {
             Due::Answer(step, _) => !gone(step),
             Due::Ask(turn, _) | Due::Hear(turn, _) | Due::Timeout(turn) => turns.contains_key(turn),
-            Due::Deadline(run) | Due::Force(run) => playing.contains_key(run),
+            Due::Used(run, _) | Due::Judge(run) | Due::Deadline(run) | Due::Force(run) => playing.contains_key(run),
         });
     }
 }

@@ -8,13 +8,14 @@ use mlua::{Function, MultiValue, Table, Thread, Value as LuaValue};
 use serde_json::{Value, json};
 
 use super::play::{Due, Play};
+use super::used::{self, Used};
 use crate::charter::error::CharterError;
 use crate::charter::meter::Allowance;
 use crate::charter::rubric;
-use crate::charter::testing::{address_of, all_free, in_time};
+use crate::charter::testing::{address_of, in_time};
 use crate::fleet::amend::SCHEMA;
 use crate::fleet::asked::{ASKED, MOST_QUESTIONS, OVER, asked_path, over_path};
-use crate::fleet::envelope::{Envelope, From, Times};
+use crate::fleet::envelope::{Envelope, From, Times, Usage};
 use crate::fleet::ids::{QuestionId, RoleName, StepPath, TurnId, WorkerName};
 use crate::fleet::refusal::Refusal;
 use crate::fleet::run::{RunAnswer, Step, StepSend};
@@ -47,6 +48,8 @@ pub(super) struct Scripted {
     /// How often its answer was sent back, and what was wrong with the last one.
     sent_back: u32,
     complaint: Option<String>,
+    /// What it used, once it has ended.
+    usage: Option<Usage>,
 }
 
 /// The question that a turn waits with.
@@ -92,7 +95,7 @@ impl Play<'_, '_> {
                     urgent: send.priority == Priority::Now,
                     now: stage.now,
                 };
-                rubric::ask(stage.world, &task, &all_free(team)).routed.map(|routed| routed.to)
+                rubric::ask(stage.world, &task, &stage.standing()).routed.map(|routed| routed.to)
             }
         };
         let to = match routed {
@@ -129,15 +132,32 @@ impl Play<'_, '_> {
             open: None,
             sent_back: 0,
             complaint: None,
+            usage: None,
         };
         self.begin(turn)?;
         Ok(Ok(()))
     }
 
-    fn begin(&mut self, turn: Scripted) -> Result<(), CharterError> {
+    fn begin(&mut self, mut turn: Scripted) -> Result<(), CharterError> {
         in_time(self.stage.until)?;
         self.stage.turns += 1;
+        turn.usage = None;
         self.count_turn(turn.step.run);
+        if let Some((opens, closed)) = self.stage.opens(&turn.role, turn.started) {
+            if let Some(deadline) = turn.send.deadline.filter(|deadline| turn.accepted + *deadline < opens) {
+                turn.clock = turn.accepted + deadline;
+                let why = format!("no worker took it within {deadline}: {closed}");
+                let id = TurnId(self.stage.turns);
+                let late = self.envelope(id, &turn, Outcome::TimedOut, why);
+                let times = Times { handed: None, started: None, ..late.times };
+                let late = Envelope { error: Some("busy".to_owned()), from: From::default(), times, ..late };
+                self.answer_send(turn, &late);
+                return Ok(());
+            }
+            let span = opens.since(turn.started);
+            self.stage.say(format!("{} waits {span}: {closed}", TurnId(self.stage.turns)));
+            (turn.started, turn.clock) = (opens, opens);
+        }
         let task = self.task(&turn)?;
         let args = vec![LuaValue::Function(turn.function.clone()), LuaValue::Table(task)];
         self.goes_on(TurnId(self.stage.turns), turn, MultiValue::from_vec(args))
@@ -158,8 +178,10 @@ impl Play<'_, '_> {
             Ok(values) => values,
         };
         if !turn.thread.is_resumable() {
-            let (word, text) = world.lua.unpack_multi(values).map_err(lua_error)?;
-            return self.ended(id, turn, word, text);
+            let (word, text, told): (String, String, LuaValue) = world.lua.unpack_multi(values).map_err(lua_error)?;
+            let wrong = |why| self.stage.at(&turn.step, format!("the scripted worker of '{}': {why}", turn.role));
+            let used = used::read(&told).map_err(wrong)?;
+            return self.ended(id, turn, &word, text, used);
         }
         let (request, file, line): (Table, String, u32) = world.lua.unpack_multi(values).map_err(lua_error)?;
         let verb: String = request.raw_get("verb").map_err(lua_error)?;
@@ -184,15 +206,32 @@ impl Play<'_, '_> {
     }
 
     /// A turn has ended: it is tried again, or its envelope answers the step.
-    fn ended(&mut self, id: TurnId, mut turn: Scripted, word: String, text: String) -> Result<(), CharterError> {
-        let (outcome, took) = match word.as_str() {
+    fn ended(
+        &mut self,
+        id: TurnId,
+        mut turn: Scripted,
+        word: &str,
+        text: String,
+        (usage, took): Used,
+    ) -> Result<(), CharterError> {
+        let (outcome, short) = match word {
             "replied" => (Outcome::Replied, REPLY),
             "failed" => (Outcome::Failed, REPLY),
             "timed_out" => (Outcome::TimedOut, self.patience(&turn).unwrap_or(TIMEOUT)),
             "lost" => (Outcome::Lost, REPLY),
             _ => return Err(self.stage.at(&turn.step, text)),
         };
-        turn.clock = turn.clock + took;
+        let ends = turn.clock + took.unwrap_or(short);
+        let late = self.patience(&turn).map(|patience| turn.started + patience);
+        let late = late.filter(|late| took.is_some() && ends > *late);
+        let (outcome, text) = match late {
+            Some(_) => (Outcome::TimedOut, "the answer came too late".to_owned()),
+            None => (outcome, text),
+        };
+        (turn.clock, turn.usage) = (late.map_or(ends, |late| late.max(turn.clock)), usage);
+        if let Some(usage) = usage {
+            self.add(turn.clock, Due::Used(turn.step.run, usage));
+        }
         let Some(shape) = turn.send.shape.clone().filter(|_| outcome == Outcome::Replied) else {
             return self.settle(id, turn, outcome, text);
         };
@@ -202,7 +241,7 @@ impl Play<'_, '_> {
                 self.answer_send(turn, &envelope);
                 Ok(())
             }
-            Err(complaint) if turn.sent_back < shape.corrections && self.closed(turn.step.run).is_none() => {
+            Err(complaint) if turn.sent_back < shape.corrections && self.goes_on_with(&turn) => {
                 self.stage.say(format!("{id} is sent back: {complaint}"));
                 let (thread, started, sent_back) = (self.thread()?, turn.clock, turn.sent_back + 1);
                 let complaint = Some(complaint);
@@ -218,6 +257,17 @@ impl Play<'_, '_> {
         }
     }
 
+    /// Returns whether another try may follow a turn that has ended.
+    fn goes_on_with(&mut self, turn: &Scripted) -> bool {
+        let run = turn.step.run;
+        let used_up = self.is_used_up(run, turn.clock);
+        if used_up {
+            // Another try that the budget forbids closes the run, as another send would.
+            self.add(turn.clock, Due::Judge(run));
+        }
+        !used_up && self.closed(run).is_none()
+    }
+
     fn answer_send(&mut self, turn: Scripted, envelope: &Envelope) {
         let value = serde_json::to_value(envelope).expect("an envelope has a JSON form");
         self.add(turn.clock, Due::Answer(turn.step, value));
@@ -225,7 +275,7 @@ impl Play<'_, '_> {
 
     fn settle(&mut self, id: TurnId, turn: Scripted, outcome: Outcome, text: String) -> Result<(), CharterError> {
         let again = outcome.may_retry() && turn.attempt <= turn.send.retries;
-        if again && self.closed(turn.step.run).is_none() {
+        if again && self.goes_on_with(&turn) {
             let thread = self.thread()?;
             let (attempt, started) = (turn.attempt + 1, turn.clock);
             return self.begin(Scripted { thread, attempt, started, heard: BTreeMap::new(), open: None, ..turn });
@@ -351,7 +401,7 @@ impl Play<'_, '_> {
             why: (!replied).then(|| text.clone()),
             text: if replied { text.into() } else { "".into() },
             data: None,
-            usage: None,
+            usage: turn.usage,
             times,
             proof: Some("scripted".to_owned()),
             exit: None,

@@ -238,31 +238,93 @@ fn memory_is_bounded_and_given_back() {
 
 #[test]
 fn caps_and_hours_of_a_role_are_checked_field_by_field() {
-    let role = |spec: &str| {
+    let load_role = |spec: &str| {
         let profile = "fleet.profile('p', { launcher = 'exec', command = { 'cat' } })\n";
         load(&[("a.lua", &format!("{profile}fleet.role('w', {{ profiles = {{ 'p' }}, {spec} }})"))])
     };
     for (spec, why) in [
         ("max_workers = 0", "field 'max_workers': expected a whole number from 1 to 1000000, got 0"),
         ("between = '22-6'", "field 'between': '22-6' is no stretch of a day; write for example \"22:00-06:00\""),
-        ("between = {}", "field 'between': name a stretch of a day, such as \"22:00-06:00\""),
+        ("between = {}", "field 'between': name 1 to 20 stretches of a day, such as \"22:00-06:00\""),
         ("between = 5", "field 'between': expected a list of texts, got a number"),
         ("between = { '08:00-12:00', 'noon' }", "field 'between': 'noon' is no stretch of a day"),
         ("between = '00:00-24:00'", "field 'between': '00:00-24:00' is the whole day or nothing of it"),
-        ("zone = 'UTC'", "field 'zone': it is the zone of 'between', which is missing"),
+        ("zone = 'UTC'", "field 'zone': it is the zone of 'between', 'days' or 'hours', which are missing"),
+        (
+            "days = 'weekend'",
+            "field 'days': 'weekend' names no days; valid: mon, tue, wed, thu, fri, sat, sun, and such as",
+        ),
+        ("days = { 'Saturday' }", "field 'days': 'Saturday' names no days; did you mean \"sat\"?"),
+        ("days = { 'mon-thu', 'fri-sun' }", "field 'days': these are all days; leave it out for that"),
+        ("days = {}", "field 'days': name days, such as \"mon-fri\""),
+        ("days = 5", "field 'days': expected days such as \"mon-fri\", or a list of them, got a number"),
+        ("hours = {}, max_busy = 1", "field 'hours': expected a list of windows, such as"),
+        (
+            "hours = '22:00-06:00', max_busy = 1",
+            "field 'hours': expected a list of windows, such as { { between = \"22:00-06:00\", max_busy = 12 } }, got a text",
+        ),
+        (
+            "hours = { { days = 'sat', max_busy = 2 } }",
+            "field 'max_busy' is missing: with 'hours' it says how many outside of them; 0 for none",
+        ),
+        (
+            "max_busy = 1, hours = { { days = 'sat' } }",
+            "hours[1]: field 'max_busy' is missing: say how many may be busy then; 0 for none",
+        ),
+        (
+            "max_busy = 1, hours = { { max_busy = 2 } }",
+            "hours[1]: it says neither 'between' nor 'days', so it would always hold",
+        ),
+        (
+            "max_busy = 1, hours = { { day = 'sat', max_busy = 2 } }",
+            "hours[1]: unknown field 'day'; did you mean 'days'? valid: between, days, max_busy",
+        ),
+        (
+            "max_busy = 1, hours = { { days = 'sat', max_busy = -2 } }",
+            "hours[1]: field 'max_busy': expected a whole number from 0 to 1000000, got -2",
+        ),
+        (
+            "max_busy = 1, hours = { { between = { '22:00-06:00' }, max_busy = 2 } }",
+            "hours[1]: field 'between': expected one stretch of a day, such as \"22:00-06:00\", got a list",
+        ),
+        (
+            "max_busy = 1, hours = { { days = 'sat', max_busy = 2 } }, between = '1:00-2:00'",
+            "field 'between': write it inside of the windows of 'hours', or leave 'hours' out",
+        ),
+        (
+            "max_busy = 1, hours = { { days = 'sat', max_busy = 2 } }, days = 'sun'",
+            "field 'days': write it inside of the windows of 'hours', or leave 'hours' out",
+        ),
+        (
+            "max_busy = 0, hours = { { days = 'sat', max_busy = 0 } }",
+            "field 'hours': this role is never handed anything: no window has a 'max_busy' above 0",
+        ),
+        (
+            "max_busy = 1, hours = { { days = 'sat-sun', max_busy = 2 }, { between = '08:00-09:00', days = 'sun', max_busy = 3 } }",
+            "field 'hours': window 2 never counts: those before it hold at all of its times, and the first one counts",
+        ),
+        ("max_busy = 0, between = '08:00-09:00'", "field 'max_busy': expected a whole number from 1 to 1000000, got 0"),
         (
             "between = '22:00-06:00', zone = 'Mars/Olympus'",
             "field 'zone': there is no zone 'Mars/Olympus' on this machine",
         ),
     ] {
-        let said = role(spec).err().unwrap_or_else(|| panic!("was not refused: {spec}")).to_string();
+        let said = load_role(spec).err().unwrap_or_else(|| panic!("was not refused: {spec}")).to_string();
         assert!(said.starts_with(&format!("a.lua:2: role 'w': {why}")), "{said}");
     }
-    let world = role("max_workers = 3, between = { '22:00-24:00', '00:00-06:00' }, zone = 'UTC'").expect("it loads");
+    let world =
+        load_role("max_workers = 3, between = { '22:00-24:00', '00:00-06:00' }, zone = 'UTC'").expect("it loads");
     let role = &world.team.roles[&"w".into()];
     let hours = role.hours.as_ref().expect("it has hours");
     assert_eq!((role.max_workers, hours.to_string().as_str()), (Some(3), "22:00-24:00, 00:00-06:00 UTC"));
     assert!(role.is_open(Time(23 * 3_600_000)) && !role.is_open(Time(12 * 3_600_000)));
+    // 1970-01-01 was a Thursday.
+    let world = load_role("days = { 'fri', 'sun-mon' }, zone = 'UTC'").expect("it loads");
+    let cap = |world: &World, hour: u64| world.team.roles[&"w".into()].cap(Time(hour * 3_600_000));
+    assert_eq!([0, 1, 2, 3, 4, 5].map(|day| cap(&world, day * 24)), [0, 1, 0, 1, 1, 0]);
+    let windows = "{ between = '22:00-06:00', days = 'thu', max_busy = 12 }, { days = 'fri', max_busy = 3 }";
+    let world = load_role(&format!("max_busy = 0, hours = {{ {windows} }}, zone = 'UTC'")).expect("it loads");
+    assert_eq!([21, 22, 29, 30, 48].map(|hour| cap(&world, hour)), [0, 12, 12, 3, 0]);
 }
 
 #[test]

@@ -159,6 +159,11 @@ pub fn report(report: &Report, dir: &Path, look: &Look) -> String {
     for (title, names) in parts.into_iter().filter(|(_, names)| !names.is_empty()) {
         out.push(wrap(&safe(&names.join(", ")), look.width, &format!("  {title:9} ")));
     }
+    if !report.passed_over.is_empty() {
+        let names = safe(&report.passed_over.join(", ")).into_owned();
+        let why = "passed over, since names of files and directories are lower-case letters, digits, _ and -";
+        out.push(wrap(&format!("{why}: {names}"), look.width, "  "));
+    }
     if !report.tests.is_empty() {
         out.push(wrap("the tests were not run: fleetd charter test runs them", look.width, "  "));
     }

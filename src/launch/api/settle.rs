@@ -1,21 +1,17 @@
 //! How a turn of a program that is called goes on and ends: its text is seen in the program's own record, the program is at
 //! rest, and the last answer to that text is complete. Events only say when to look; a look that is lost is made up for.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::super::session::text::Same;
-use super::super::turn_dir::TEXT_LIMIT;
 use super::hand::{NO_TOOLS, OWN_WORK};
 use super::hearing::ASKS;
 use super::keeper::{Doing, Keeper};
 use super::story::{self, Story, Wanted};
-use crate::fleet::envelope::{Finish, Truncated};
+use crate::fleet::envelope::Finish;
 use crate::fleet::ids::TurnId;
 use crate::fleet::input::Sighting;
 use crate::fleet::plan::{Api, Record};
@@ -180,7 +176,7 @@ impl Keeper {
         let turn = at.turn;
         let waited = at.rested.get_or_insert_with(Instant::now).elapsed();
         let finish = match story {
-            Some(Story { end: Some(end), .. }) => self.within_limit(turn, end).await,
+            Some(Story { end: Some(end), .. }) => end,
             _ if waited < UNANSWERED => return self.soon(LOOK_AGAIN),
             None => Finish::without_reply(Outcome::Unknown, "its record does not hold the text any more"),
             Some(Story { answers: 0, .. }) => {
@@ -268,25 +264,6 @@ impl Keeper {
             api.most
         );
         self.finished(turn, Finish::without_reply(Outcome::Failed, why), false).await;
-    }
-
-    /// Cuts a reply that is too long for an envelope; the whole of it is kept in a file of the session.
-    async fn within_limit(&self, turn: TurnId, finish: Finish) -> Finish {
-        if finish.text.len() <= TEXT_LIMIT {
-            return finish;
-        }
-        let path = self.dir.path().join(format!("{turn}.reply"));
-        let (file, whole) = (path.clone(), finish.text.clone());
-        let written = self.dir.on_disk(move |_| {
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(true).mode(0o600).open(file)?.write_all(whole.as_bytes())
-        });
-        if let Err(error) = written.await {
-            tracing::warn!(worker = %self.worker.name, %turn, %error, "the whole of a long reply cannot be kept");
-        }
-        let bytes = finish.text.len() as u64;
-        let cut: &str = &finish.text[..finish.text.floor_char_boundary(TEXT_LIMIT)];
-        Finish { truncated: Some(Truncated { path: path.display().to_string(), bytes }), text: cut.into(), ..finish }
     }
 
     pub(super) async fn finished(&mut self, turn: TurnId, mut finish: Finish, idle: bool) {

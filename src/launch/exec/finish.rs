@@ -79,6 +79,7 @@ fn with_output(dir: &TurnDir, outcome: Outcome, why: Option<String>) -> Finish {
             finish.truncated = truncated.then(|| Truncated {
                 path: dir.stdout().to_string_lossy().into_owned(),
                 bytes: std::fs::metadata(dir.stdout()).map_or(0, |found| found.len()),
+                data: None,
             });
         }
         Err(error) => add(&mut finish.why, &error.to_string()),

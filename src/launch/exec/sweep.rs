@@ -1,7 +1,7 @@
 //! What is left in the turns' directory: files of turns that have ended, and halves of removals.
 //!
 //! It runs beside the orders and touches no turn that is open. Files that an envelope points to stay as long as the
-//! store has that envelope.
+//! store has that envelope: outputs of processes, and long replies of sessions.
 
 use std::collections::HashSet;
 use std::fs;
@@ -38,12 +38,15 @@ pub(super) async fn forget(desk: Arc<Desk>, turn: TurnId) {
 async fn is_over(desk: &Desk, turn: TurnId) -> bool {
     let journal = &desk.options.journal;
     match journal.turn(turn).await {
-        Ok(Some(found)) if found.state.is_settled() => {
-            let envelope = journal.envelope(turn).await;
-            envelope.is_ok_and(|envelope| envelope.is_none_or(|envelope| envelope.truncated.is_none()))
+        Ok(Some(found)) if !found.state.is_settled() => false,
+        Ok(found) => {
+            let envelope = if found.is_some() { journal.envelope(turn).await } else { Ok(None) };
+            // A late reply is a message of its own, and may outlive the turn.
+            [envelope, journal.late(turn).await]
+                .into_iter()
+                .all(|envelope| envelope.is_ok_and(|envelope| envelope.is_none_or(|one| one.truncated.is_none())))
         }
-        Ok(Some(_)) | Err(_) => false,
-        Ok(None) => true,
+        Err(_) => false,
     }
 }
 

@@ -7,7 +7,7 @@ use super::keeper::Keeper;
 use super::output::{Line, punch};
 use super::story::Heard;
 use super::work::Doing;
-use crate::fleet::envelope::{Finish, Truncated};
+use crate::fleet::envelope::Finish;
 use crate::fleet::ids::TurnId;
 use crate::fleet::signs;
 
@@ -75,7 +75,7 @@ impl Keeper {
                 tracing::debug!(worker = %self.worker.name, why, "it tries again to reach its model");
                 self.bar_by(Some(format!("it tries again to reach its model: {why}"))).await;
             }
-            Heard::Over(finish, cut) => self.over(*finish, cut, line.end).await,
+            Heard::Over(finish) => self.over(*finish, line.end).await,
         }
     }
 
@@ -90,11 +90,9 @@ impl Keeper {
         self.tell_taken().await;
     }
 
-    pub(super) async fn over(&mut self, mut finish: Finish, cut: Option<u64>, end: u64) {
+    pub(super) async fn over(&mut self, finish: Finish, end: u64) {
         let Doing::At(at) = &self.doing else { return };
         let turn = at.turn;
-        let path = self.dir.output().display().to_string();
-        finish.truncated = cut.map(|bytes| Truncated { path, bytes });
         self.doing = Doing::Idle;
         self.bar_by(None).await;
         self.finished(turn, finish, !self.is_gone).await;

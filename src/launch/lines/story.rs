@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use super::super::session::text::{Same, compare, is_marked};
 use super::super::session::why_of;
-use super::super::turn_dir::TEXT_LIMIT;
 use crate::fleet::envelope::{Finish, Usage};
 use crate::fleet::ids::TurnId;
 use crate::fleet::signs::{Meaning, Read};
@@ -27,8 +26,8 @@ pub(super) enum Heard {
     Said,
     /// It tries again to reach its model.
     Retrying(String),
-    /// The turn is over; with the length of its reply if that was cut.
-    Over(Box<Finish>, Option<u64>),
+    /// The turn is over.
+    Over(Box<Finish>),
 }
 
 /// What is known of one turn.
@@ -112,8 +111,7 @@ impl Story {
             }
             _ => (Outcome::Failed, Some(why_of(read.why.as_deref(), text))),
         };
-        let reply = if outcome == Outcome::Replied { &text[..text.floor_char_boundary(TEXT_LIMIT)] } else { "" };
-        let is_cut = outcome == Outcome::Replied && reply.len() < text.len();
+        let reply = if outcome == Outcome::Replied { text } else { "" };
         let finish = Finish {
             outcome,
             why,
@@ -123,7 +121,7 @@ impl Story {
             proof: Some(PROOF.into()),
             ..Finish::without_reply(outcome, "")
         };
-        Heard::Over(Box::new(finish), is_cut.then_some(text.len() as u64))
+        Heard::Over(Box::new(finish))
     }
 
     /// Returns what the turn took: by its last line, or by its messages, each counted once.

@@ -43,7 +43,7 @@ fn recorded() -> Vec<Value> {
 
 fn over(heard: &[Heard]) -> &Finish {
     match heard.last() {
-        Some(Heard::Over(finish, None)) => finish,
+        Some(Heard::Over(finish)) => finish,
         other => panic!("not over: {other:?}"),
     }
 }
@@ -114,13 +114,4 @@ fn a_message_in_several_lines_is_counted_once_where_the_end_tells_no_figures() {
     let (heard, _) = tell(&mut story, &[said("m1", 5), said("m1", 5), retry, said("m2", 7), end], 0.0);
     assert_eq!(heard[2], Heard::Retrying("overloaded".into()));
     assert_eq!(over(&heard).usage, Some(Usage { input: 12, context: Some(7), ..Usage::default() }));
-}
-
-#[test]
-fn a_reply_that_is_too_long_is_cut_between_characters_and_says_so() {
-    let text = "é".repeat(TEXT_LIMIT);
-    let mut story = Story::new(TurnId(1), None, 0.0, false);
-    let (heard, _) = tell(&mut story, &[json!({"type": "result", "result": text})], 0.0);
-    let Some(Heard::Over(finish, Some(bytes))) = heard.last() else { panic!("{heard:?}") };
-    assert_eq!((finish.text.len(), *bytes), (TEXT_LIMIT, text.len() as u64));
 }

@@ -1,0 +1,8 @@
+fleet.recipe("r", {}, function(job, run)
+  local reply = await run:send({ to = "w-local", prompt = "x" })
+end)
+fleet.test("r", function(t)
+  t.worker("w-local", function() return "x" end)
+  local out = t.run("r")
+  t.equal(out.outcome, "done")
+end)

@@ -1,0 +1,4 @@
+-- x
+fleet.role("w", {
+  profiles = { "cta" },
+})

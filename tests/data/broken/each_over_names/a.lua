@@ -1,0 +1,8 @@
+fleet.recipe("r", {}, function(job, run)
+  return run:each({ a = 1, b = 2 }, function(x) return x end)
+end)
+fleet.test("r", function(t)
+  t.worker("w-local", function() return "x" end)
+  local out = t.run("r")
+  t.equal(out.outcome, "done")
+end)

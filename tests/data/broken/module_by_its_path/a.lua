@@ -1,0 +1,1 @@
+local h = require("./lib/helpers.lua")

@@ -1,0 +1,2 @@
+local x = require("lib.x")
+print(x.f())

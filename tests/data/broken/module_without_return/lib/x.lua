@@ -1,0 +1,2 @@
+local M = {}
+function M.f() return 1 end

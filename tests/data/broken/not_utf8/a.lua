@@ -1,0 +1,2 @@
+-- café
+fleet.role("w", { profiles = { "cat" } })

@@ -1,0 +1,10 @@
+fleet.recipe("r", {}, function(job, run)
+  local n = 0
+  n++
+  return n
+end)
+fleet.test("r", function(t)
+  t.worker("w-local", function() return "x" end)
+  local out = t.run("r")
+  t.equal(out.outcome, "done")
+end)

@@ -1,0 +1,4 @@
+fleet.role("w", {
+  profiles = { "cat" },
+  max_busy = math.huge,
+})

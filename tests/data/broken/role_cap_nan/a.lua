@@ -1,0 +1,1 @@
+fleet.role("w", { profiles = { "cat" }, max_busy = 0 / 0 })

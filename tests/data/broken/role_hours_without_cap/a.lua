@@ -1,0 +1,4 @@
+fleet.role("w", {
+  profiles = { "cat" },
+  hours = { { days = "sat-sun", max_busy = 6 } },
+})

@@ -1,0 +1,1 @@
+fleet.role("w-local", { profiles = { "cat" } })

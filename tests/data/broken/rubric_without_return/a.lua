@@ -1,0 +1,3 @@
+fleet.route("all", function()
+  { role = "w-local" }
+end)

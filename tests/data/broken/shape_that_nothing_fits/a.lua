@@ -1,0 +1,10 @@
+fleet.shape("odd", { type = "object", minProperties = 3, maxProperties = 1 })
+fleet.shape("req", { type = "object", properties = { a = { type = "string" } }, required = { "b" }, additionalProperties = false })
+fleet.recipe("r", {}, function(job, run)
+  return run:send({ to = "w-local", prompt = "x", schema = "odd" }).data
+end)
+fleet.test("r", function(t)
+  t.worker("w-local", function() return "x" end)
+  local out = t.run("r")
+  t.equal(out.outcome, "done")
+end)

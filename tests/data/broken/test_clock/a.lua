@@ -1,0 +1,3 @@
+fleet.test("at noon", function(t)
+  t.at("noon")
+end)
