@@ -28,6 +28,11 @@ fn main() {
             panes::measure(&mut table);
             println!("{table}");
         }
+        ["looks"] => {
+            let mut table = table::Table::default();
+            mcp::looks(&mut table);
+            println!("{table}");
+        }
         ["charters"] => {
             let mut table = table::Table::default();
             charters::measure(&mut table);
