@@ -39,6 +39,11 @@ impl Bare {
     pub fn resident(&self) -> f64 {
         crate::daemon::resident(self.child.id())
     }
+
+    /// Returns the processor time that it took so far.
+    pub fn processor_time(&self) -> Duration {
+        crate::daemon::processor_time(self.child.id())
+    }
 }
 
 impl Drop for Bare {

@@ -57,6 +57,11 @@ impl Daemon {
     pub fn resident(&self) -> f64 {
         self.serving.resident()
     }
+
+    /// Returns the processor time that it took so far.
+    pub fn processor_time(&self) -> Duration {
+        processor_time(self.serving.child.id())
+    }
 }
 
 /// The process of a daemon, ended when dropped: charter, state and settings lie in one directory.
@@ -123,6 +128,14 @@ pub fn resident(pid: u32) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it lives");
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("every process has it");
     line.split_whitespace().nth(1).and_then(|kb| kb.parse::<f64>().ok()).expect("a number") / 1024.0
+}
+
+/// Returns the processor time that a process took so far, to a hundredth of a second.
+pub fn processor_time(pid: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it lives");
+    let fields: Vec<&str> = stat.rsplit_once(')').expect("a name").1.split_whitespace().collect();
+    let ticks: u64 = fields[11..13].iter().filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
 }
 
 impl Drop for Daemon {

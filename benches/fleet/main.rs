@@ -20,9 +20,10 @@ use table::Table;
 type Measure = fn(&mut Table);
 
 /// What is measured, in this order.
-const PARTS: [(&str, Measure); 6] = [
+const PARTS: [(&str, Measure); 7] = [
     ("figures", figures::measure),
     ("charters", charters::measure),
+    ("looks", mcp::looks),
     ("mcp", mcp::measure),
     ("sessions", sessions::measure),
     ("held", held::measure),

@@ -11,6 +11,8 @@ use crate::held;
 use crate::http::Connection;
 use crate::table::Table;
 
+const ROUNDS: usize = 9;
+const CALLS: usize = 4_000;
 const SESSIONS: usize = 100;
 const EACH: usize = 100;
 /// Processes that sleep while callers are looked for.
@@ -53,17 +55,31 @@ impl Session {
     }
 }
 
+/// Measures calls that only look, in turns with those of the bare library: what else the machine does hits both.
+pub fn looks(table: &mut Table) {
+    const BESIDE: &str = "the bare library, a trivial tool";
+    let (bare, daemon) = (Bare::start(), Daemon::start());
+    for (tool, connections) in [("fleet_whoami", 1), ("fleet_whoami", 64), ("fleet_list", 64)] {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        let (mut our_time, mut their_time) = (Duration::ZERO, Duration::ZERO);
+        for _ in 0..ROUNDS {
+            let before = daemon.processor_time();
+            ours.push(rate(&daemon.url, tool, connections));
+            our_time += daemon.processor_time() - before;
+            let before = bare.processor_time();
+            theirs.push(rate(&bare.url, "trivial", connections));
+            their_time += bare.processor_time() - before;
+        }
+        let what = format!("{tool}, {connections} at once");
+        table.rate(&what, middle(ours), BESIDE, middle(theirs));
+        let calls = (ROUNDS * CALLS) as u32;
+        table.time(&format!("{what}: processor time of a call"), our_time / calls, BESIDE, their_time / calls);
+    }
+}
+
 /// Measures everything of this door.
 pub fn measure(table: &mut Table) {
-    let (bare, daemon) = (Bare::start(), Daemon::start());
-    for connections in [1, 64] {
-        let ours = rate(&daemon.url, "fleet_whoami", connections);
-        let theirs = rate(&bare.url, "trivial", connections);
-        table.rate(&format!("fleet_whoami, {connections} at once"), ours, "the bare library, a trivial tool", theirs);
-    }
-    let ours = rate(&daemon.url, "fleet_list", 64);
-    table.rate("fleet_list, 64 at once", ours, "the bare library, a trivial tool", rate(&bare.url, "trivial", 64));
-
+    let daemon = Daemon::start();
     let idle = daemon.resident();
     let open: Vec<Session> = (0..1_000).map(|_| Session::open(&daemon.url)).collect();
     let each = (daemon.resident() - idle) * 1024.0 / open.len() as f64;
@@ -77,9 +93,14 @@ pub fn measure(table: &mut Table) {
     waiting(table);
 }
 
+fn middle(mut rates: Vec<f64>) -> f64 {
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
+}
+
 /// Returns calls in a second over so many connections, each with its session.
 fn rate(url: &str, tool: &str, connections: usize) -> f64 {
-    let each = 4_000 / connections;
+    let each = CALLS / connections;
     let mut sessions: Vec<Session> = (0..connections).map(|_| Session::open(url)).collect();
     // The first call of a connection pays for finding out who calls; that is measured by itself.
     sessions.iter_mut().for_each(|session| drop(session.call(tool, "{}")));

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::audit::Outcome;
 use super::conn::{Conn, Identity};
+use super::intake;
 use super::refused::Refused;
 use super::shared::Shared;
 use crate::engine::ports::{Report, Source};
@@ -25,9 +26,6 @@ pub const PATH: &str = "/hook";
 /// The header with the secret of the session.
 pub const TOKEN: &str = "x-fleet-token";
 
-/// How long a report may be: it holds a whole reply.
-const LONGEST: usize = 8 * 1024 * 1024;
-
 /// Returns the one path.
 pub fn router(shared: Shared) -> Router {
     Router::new().route(PATH, post(report).fallback(wrong_method)).with_state(shared)
@@ -37,32 +35,29 @@ async fn report(State(shared): State<Shared>, ConnectInfo(conn): ConnectInfo<Con
     let identity = shared.identity(&conn, request.headers(), None).await;
     let mut line = shared.begin(&identity, Door::Hook, Verb::Hook);
     let heard = match shared.judged(&identity, Door::Hook, Verb::Hook, &mut line) {
-        Err(refusal) => Err(refusal),
+        Err(refusal) => Err(refusal.into()),
         Ok(_) => hear(&shared, &identity, request).await,
     };
     // What was denied stands in its line already.
-    line.write(heard.as_ref().err().map(|refusal| Outcome::Refused(refusal.kind)));
+    line.write(heard.as_ref().err().map(|refused| Outcome::Refused(refused.kind())));
     match heard {
         // Agents read an empty object as "go on".
         Ok(answer) => Json(answer.unwrap_or_else(|| json!({}))).into_response(),
-        Err(refusal) => Refused::from(refusal).into_response(),
+        Err(refused) => refused.into_response(),
     }
 }
 
-async fn hear(shared: &Shared, identity: &Identity, request: Request) -> Result<Option<Value>, Refusal> {
+async fn hear(shared: &Shared, identity: &Identity, request: Request) -> Result<Option<Value>, Refused> {
     let Caller::Worker { name, via_child } = &identity.caller else {
-        return Err(Refusal::new(RefusalKind::NotAllowed, "only a worker's own program has hooks here"));
+        return Err(Refusal::new(RefusalKind::NotAllowed, "only a worker's own program has hooks here").into());
     };
     let token = request.headers().get(TOKEN).and_then(|token| token.to_str().ok()).map(str::to_owned);
-    let body = axum::body::to_bytes(request.into_body(), LONGEST).await.map_err(|_| {
-        Refusal::new(RefusalKind::TooLarge, format!("a report may have {} MiB at most", LONGEST / 1024 / 1024))
-    })?;
+    // A report holds a whole reply, so it may be as long as any body.
+    let body = intake::whole(request.into_body()).await?;
     let payload = serde_json::from_slice(&body)
         .map_err(|error| Refusal::invalid(format!("a report is a JSON object, and this is none: {error}")))?;
-    shared
-        .engine
-        .report(name, Report { payload, token, source: Source { process: identity.process, via_child: *via_child } })
-        .await
+    let source = Source { process: identity.process, via_child: *via_child };
+    Ok(shared.engine.report(name, Report { payload, token, source }).await?)
 }
 
 async fn wrong_method(request: Request) -> Response {

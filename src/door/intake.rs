@@ -2,6 +2,7 @@
 //! where, and what would be right. Limits on size and time are here too.
 
 mod explain;
+mod twice;
 
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
+pub(super) use self::twice::twice;
 use super::audit::{Noted, Subject};
 use super::refused::Refused;
 use crate::fleet::refusal::{Refusal, RefusalKind};
@@ -93,7 +95,11 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
         explain::json(&path, e.inner())
     })?;
     json.end().map_err(|e| explain::json(".", &e))?;
-    Ok(value)
+    // The struct's own fields are told with their place; those of what it holds as it came, here.
+    match twice(bytes) {
+        Some(name) => Err(Refusal::invalid(format!("the field '{name}' is there twice"))),
+        None => Ok(value),
+    }
 }
 
 /// Reads the arguments of a call that came as JSON already.

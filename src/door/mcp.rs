@@ -9,11 +9,13 @@ mod args;
 mod beat;
 mod calls;
 mod changes;
+mod glance;
 mod handler;
 mod kept;
 mod prompts;
 mod sessions;
 mod shapes;
+mod stays;
 mod tools;
 
 use std::sync::Arc;

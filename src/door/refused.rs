@@ -19,6 +19,11 @@ impl Refused {
     pub fn with_status(status: StatusCode, refusal: Refusal) -> Self {
         Self { status, refusal }
     }
+
+    /// Returns what kind of refusal it is.
+    pub fn kind(&self) -> RefusalKind {
+        self.refusal.kind
+    }
 }
 
 impl From<Refusal> for Refused {

@@ -88,18 +88,22 @@ impl Door {
             .with_state(door.clone())
             .merge(others)
             .method_not_allowed_fallback(wrong_method)
-            .fallback(wrong_path)
+            .fallback(|uri: Uri, method: Method| async move { wrong_path(&uri, &method) })
             .layer(entrance::Entrance(door))
     }
 }
 
-async fn wrong_path(uri: Uri, method: Method) -> Refused {
+fn wrong_path(uri: &Uri, method: &Method) -> Refused {
     let refusal = Refusal::new(RefusalKind::Unknown, format!("there is no path '{}'", uri.path()));
-    let all: Vec<&str> = paths::PATHS.iter().map(|p| p.path).collect();
-    let near = nearest(uri.path(), all.iter().copied()).map(|near| format!("did you mean '{near}'?"));
+    let all = paths::PATHS.iter().map(|p| p.path).chain(paths::OTHER_DOORS);
+    let near = nearest(uri.path(), all).map(|near| format!("did you mean '{near}'?"));
     let refusal = near.into_iter().fold(refusal, Refusal::hint);
-    let fitting = paths::PATHS.iter().filter(|p| p.method == method).map(|p| p.path);
-    refusal.hint(format!("{method} is taken by: {}", fitting.collect::<Vec<_>>().join(", "))).into()
+    let fitting: Vec<&str> = paths::PATHS.iter().filter(|p| p.method == *method).map(|p| p.path).collect();
+    let refusal = match fitting.is_empty() {
+        true => refusal.hint(format!("no path takes {method}; GET and POST are what most take")),
+        false => refusal.hint(format!("{method} is taken by: {}", fitting.join(", "))),
+    };
+    refusal.hint("MCP clients are to be given /mcp").into()
 }
 
 async fn wrong_method(request: Request) -> Response {

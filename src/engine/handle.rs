@@ -20,7 +20,7 @@ use crate::fleet::caller::Caller;
 use crate::fleet::ids::{Ticket, WorkerName};
 use crate::fleet::input::{Answer, Call, Input, Sighting};
 use crate::fleet::refusal::{Refusal, RefusalKind};
-use crate::fleet::routing::check_files;
+use crate::fleet::routing::{check_files, check_kind};
 use crate::fleet::run::RunInput;
 use crate::fleet::team::{Address, Routed, Task, Team};
 use crate::fleet::time::{Span, Time};
@@ -245,6 +245,7 @@ impl Handle {
 
     /// Asks the rubrics where a task would go.
     pub async fn ask_rubrics(&self, task: Task) -> Result<Routed, Refusal> {
+        check_kind(task.kind.as_deref())?;
         check_files(&task.files)?;
         let load = self.fleet().load(task.now);
         self.0.policy.route(task, load).await

@@ -37,6 +37,7 @@ pub struct SendRequest {
     pub prompt: String,
     /// A free word for the kind of work; the charter's rubrics may look at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 200))]
     pub kind: Option<String>,
     /// The files that it is about, as paths in the repository; the charter's rubrics may send it to the worker that knows
     /// them. They are not opened: what the worker is to do with them stands in the prompt.
@@ -81,6 +82,7 @@ pub struct RouteRequest {
     pub prompt: String,
     /// A free word for the kind of work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 200))]
     pub kind: Option<String>,
     /// The files that it is about, as paths in the repository.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

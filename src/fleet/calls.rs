@@ -12,7 +12,7 @@ use super::input::{Answer, Call, Keyed, RunCall, SendCall};
 use super::keys::key_conflict;
 use super::record::{Event, Made, Record};
 use super::refusal::{Refusal, RefusalKind};
-use super::routing::check_files;
+use super::routing::{check_files, check_kind};
 use super::rules::{self, Verb};
 use super::run::{Run, RunEnd, RunOutcome};
 use super::shape::Shape;
@@ -119,6 +119,7 @@ impl Fleet {
         }
         self.check_accepting()?;
         self.check_text("prompt", &send.prompt)?;
+        check_kind(send.kind.as_deref())?;
         check_files(&send.files)?;
         let to = self.still_there(send.to, send.routed.as_deref());
         let role = self.role_of(&to)?;

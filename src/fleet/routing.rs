@@ -14,6 +14,9 @@ pub const MOST_FILES: usize = 64;
 /// Length of a file's name at most, in bytes.
 const LONGEST_FILE: usize = 512;
 
+/// Letters of the word for a kind of work at most.
+const LONGEST_KIND: usize = 200;
+
 /// How many rubrics a turn keeps the words of.
 const MOST_KEPT: usize = 16;
 /// How many characters it keeps of each.
@@ -123,6 +126,17 @@ fn cut(text: &mut String) {
     if let Some((end, _)) = text.char_indices().nth(LONGEST_KEPT) {
         text.truncate(end);
         text.push('…');
+    }
+}
+
+/// Checks the word for the kind of work, which is kept with its turn in memory.
+pub fn check_kind(kind: Option<&str>) -> Result<(), Refusal> {
+    match kind.map_or(0, |kind| kind.chars().count()) {
+        letters if letters > LONGEST_KIND => {
+            Err(Refusal::invalid(format!("'kind' has {letters} letters, the limit is {LONGEST_KIND}"))
+                .hint("it is a word that rubrics look at; what is to be done stands in the prompt"))
+        }
+        _ => Ok(()),
     }
 }
 

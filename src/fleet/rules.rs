@@ -247,8 +247,10 @@ fn may_not(caller: &Caller, verb: Verb, may: impl Iterator<Item = Verb>) -> Refu
         Caller::Leader | Caller::Operator => caller.kind().to_string(),
     };
     let may: Vec<&str> = may.map(Verb::word).collect();
-    Refusal::new(RefusalKind::NotAllowed, format!("{who} may not {}", verb.word()))
-        .hint(format!("you may: {}", may.join(", ")))
+    Refusal::new(RefusalKind::NotAllowed, format!("{who} may not {}", verb.word())).hint(match may.is_empty() {
+        true => "nothing at this door is for you".to_owned(),
+        false => format!("you may: {}", may.join(", ")),
+    })
 }
 
 #[cfg(test)]
@@ -323,5 +325,7 @@ mod tests {
         let worker = Caller::Worker { name: "w-local-2".into(), via_child: true };
         let refusal = check(&worker, Verb::Spawn).expect_err("workers spawn nothing");
         assert_eq!(refusal.to_string(), "worker w-local-2 may not spawn; you may: whoami, health, metrics, reply, ask");
+        let refusal = check_at(&Caller::Leader, Verb::Hook, Door::Hook).expect_err("hooks are workers'");
+        assert_eq!(refusal.to_string(), "leader may not hook; nothing at this door is for you");
     }
 }

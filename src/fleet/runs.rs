@@ -14,7 +14,7 @@ use super::input::Effect;
 use super::mail::{About, Asker};
 use super::record::{Event, Record};
 use super::refusal::{Refusal, RefusalKind};
-use super::routing::check_files;
+use super::routing::{check_files, check_kind};
 use super::run::{FinishedStep, Run, RunEffect, RunEnd, RunInput, Step, StepRequest, StepSend};
 use super::state::{Cx, Fleet};
 use super::timers::Timer;
@@ -135,6 +135,7 @@ impl Fleet {
 
     fn begin_send(&mut self, cx: &mut Cx, mut step: Step, send: StepSend) -> Result<(), Refusal> {
         self.check_text("prompt", &send.prompt)?;
+        check_kind(send.kind.as_deref())?;
         check_files(&send.files)?;
         let Some(to) = send.to else {
             return Err(Refusal::new(RefusalKind::Internal, "a send without an address reached the fleet"));

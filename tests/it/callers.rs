@@ -361,6 +361,17 @@ fn a_worker_that_reports_at_the_hook_door_is_told_that_its_launcher_takes_none()
     let report = format!("curl -s {}/hook -d '{{\"secret\": \"text\"}}' -w '%{{http_code}}'; true", daemon.url);
     let said = printed(&daemon, &report);
     assert!(said.ends_with("409") && said.contains("'exec', which takes no hooks"), "{said}");
+    // A body that breaks off, and one that is too large: each is told so, and can be read by who sent it.
+    let local = local(&daemon).replace(':', "/");
+    let sent = |body: &str| {
+        let head = r"POST /hook HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+        let script = format!("exec 3<>/dev/tcp/{local}\nprintf '{head}' >&3\n{body} >&3\ncat <&3\n");
+        printed(&daemon, &format!("bash <<'END'\n{script}END\n"))
+    };
+    let broken = sent(r"printf 'Transfer-Encoding: chunked\r\n\r\nno number\r\n'");
+    assert!(broken.starts_with("HTTP/1.1 400") && broken.contains("the body broke off"), "{broken}");
+    let large = sent(r"{ printf 'Content-Length: 9000000\r\n\r\n'; head -c 9000000 /dev/zero; }");
+    assert!(large.starts_with("HTTP/1.1 413") && large.contains("larger than 8 MiB"), "{large}");
     let (status, refused) = daemon.post("/hook", &json!({ "secret": "text" }));
     assert_eq!((status, &refused["kind"]), (403, &json!("not_allowed")), "{refused}");
     let (status, refused) = daemon.get("/hook");
@@ -368,10 +379,10 @@ fn a_worker_that_reports_at_the_hook_door_is_told_that_its_launcher_takes_none()
     let state = house.state();
     assert_eq!(daemon.terminate(), Some(0));
     let lines = audited(&state, "hook");
-    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_eq!(lines.len(), 4, "{lines:?}");
     assert_eq!((&lines[0]["who"]["worker"], &lines[0]["allowed"]), (&json!("w-1"), &json!(true)), "{lines:?}");
     assert_eq!(lines[0]["outcome"], "conflict", "{lines:?}");
-    assert_eq!((&lines[1]["who"]["caller"], &lines[1]["refusal"]), (&json!("operator"), &json!("not_allowed")));
+    assert_eq!((&lines[3]["who"]["caller"], &lines[3]["refusal"]), (&json!("operator"), &json!("not_allowed")));
 }
 
 fn audited(state: &Path, door: &str) -> Vec<Value> {

@@ -190,6 +190,12 @@ fn wrong_input_is_told_what_was_wrong_and_what_would_be_right() {
             "invalid: give 'to' or 'role', not both",
         ),
         ("/message", json!({"role": "w-upper", "prompt": ""}), 400, "invalid: "),
+        (
+            "/v1/send",
+            json!({"role": "w-upper", "prompt": "x", "kind": "k".repeat(201)}),
+            400,
+            "invalid: 'kind' has 201 letters, the limit is 200; it is a word",
+        ),
         ("/message", json!({"role": "w-upper", "prompt": big}), 413, "too_large: "),
         (
             "/v1/run",
@@ -217,7 +223,10 @@ fn wrong_input_is_told_what_was_wrong_and_what_would_be_right() {
     }
     for (path, status, wanted) in [
         ("/v1/poll?limit=0", 400, "invalid: limit is 0; give 1 to 500"),
-        ("/v1/poll?limit=many", 400, "invalid: the field 'limit' cannot be read: invalid digit found in string"),
+        ("/v1/poll?limit=many", 400, "invalid: the field 'limit' is no whole number of 0 or more"),
+        ("/v1/poll?limit=-1", 400, "invalid: the field 'limit' is no whole number of 0 or more"),
+        ("/v1/poll?limit=", 400, "invalid: the field 'limit' is no whole number of 0 or more"),
+        ("/v1/poll?limit=99999999999999999999", 400, "invalid: the field 'limit' is too large a number"),
         ("/v1/poll?lmit=3", 400, "invalid: there is no field 'lmit'; did you mean 'limit'?; valid: after, limit, wait"),
         ("/v1/poll?wait=soon", 400, "invalid: the field 'wait' cannot be read: 'soon' is not a length of time"),
         ("/v1/status?turn=t1&run=r1", 400, "invalid: give one of 'turn', 'run' and 'worker', or none"),
@@ -232,6 +241,11 @@ fn wrong_input_is_told_what_was_wrong_and_what_would_be_right() {
         ("/v1/charter?files=1", 400, "invalid: there is no field 'files'; valid: diff"),
         ("/mesage", 404, "unknown: there is no path '/mesage'; did you mean '/message'?; GET is taken by: /v1/status"),
         ("/", 404, "unknown: there is no path '/'"),
+        ("/mcp/", 404, "unknown: there is no path '/mcp/'; did you mean '/mcp'?"),
+        ("/sse", 404, "unknown: there is no path '/sse'; GET is taken by"),
+        ("/v1/turns/%ff", 400, "invalid: '/v1/turns/%ff' is not an id of the form t17"),
+        ("/v1/turns//wait", 404, "unknown: there is no path '/v1/turns//wait'"),
+        ("/v1/turns/t%39", 404, "unknown: there is no turn t9"),
         ("/message", 405, "invalid: '/message' does not take GET; it takes POST"),
     ] {
         let (got, answer) = door.get(path);
@@ -296,6 +310,12 @@ fn bodies_that_are_no_json_are_told_apart() {
             "invalid: the body is sent as 'application/x-www-form-urlencoded'; send it with content-type: application/json; with curl: --json",
         ),
         ("text/plain", "{}", 415, "invalid: the body is sent as 'text/plain'"),
+        (
+            "application/json",
+            r#"{"role": "w-upper", "prompt": "x", "schema": {"type": "object", "type": "string"}}"#,
+            400,
+            "invalid: the field 'type' is there twice",
+        ),
     ] {
         let (got, answer) = door.post_raw("/message", content_type, body.as_bytes());
         let text = said(&answer);

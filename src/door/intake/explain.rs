@@ -38,6 +38,13 @@ pub(super) fn shape(whole: &str, path: &str, text: &str) -> Refusal {
         "" | "?" => whole.to_owned(),
         path => format!("the field '{path}'"),
     };
+    // What Rust says of a text that is no number, which names nothing that would be right.
+    if ["invalid digit found in string", "cannot parse integer from empty string"].contains(&text) {
+        return Refusal::invalid(format!("{place} is no whole number of 0 or more"));
+    }
+    if text == "number too large to fit in target type" {
+        return Refusal::invalid(format!("{place} is too large a number"));
+    }
     let got_wanted = ["invalid type: ", "invalid value: ", "invalid length: "]
         .iter()
         .find_map(|p| text.strip_prefix(p))

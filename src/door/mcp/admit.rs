@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use axum::Json;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{self, HeaderMap, Method, StatusCode};
@@ -15,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
+use serde_json::json;
 use tower::Service;
 
 use super::super::conn::{Conn, Identity};
@@ -69,10 +71,15 @@ impl Gate {
         // To the library a body that breaks off is a fault of the server's, one that never comes is waited for, and one
         // that is too large is not read, so that its sender never reads the answer.
         let (parts, body) = request.into_parts();
-        let mut request = match intake::whole(body).await {
-            Ok(body) => http::Request::from_parts(parts, Full::new(body)),
+        let body = match intake::whole(body).await {
+            Ok(body) => body,
             Err(refused) => return refused.into_response(),
         };
+        // The library would take the last one.
+        if let Some(name) = intake::twice(&body) {
+            return no_request(&format!("Invalid Request: the field '{name}' is there twice in one object"));
+        }
+        let mut request = http::Request::from_parts(parts, Full::new(body));
         let session = session_of(request.headers());
         let identity = self.door.shared.identity(&conn, request.headers(), session).await;
         if request.headers().contains_key(SESSION) {
@@ -102,6 +109,12 @@ impl Gate {
 /// Returns the session that a request names.
 pub(super) fn session_of(headers: &HeaderMap) -> Option<&str> {
     headers.get(SESSION).and_then(|id| id.to_str().ok())
+}
+
+/// A message that is none, as the protocol tells it: of its id nobody can be sure.
+fn no_request(why: &str) -> Response {
+    let error = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32600, "message": why } });
+    (StatusCode::BAD_REQUEST, Json(error)).into_response()
 }
 
 /// The library's own answer for a session that it does not know.

@@ -21,7 +21,7 @@ use self::origin::Request;
 use super::super::audit::{Begun, Noted, Outcome, Subject};
 use super::super::conn::Identity;
 use super::super::intake;
-use super::tools::Entry;
+use super::tools::{self, Entry, TABLE};
 use super::{Mcp, beat};
 use crate::engine::requests::{PendingKind, Resumed};
 use crate::fleet::caller::Caller;
@@ -39,7 +39,8 @@ const KEEP: Duration = Duration::from_secs(20);
 /// One call on its way: who makes it, and what it may tell its client meanwhile.
 struct Call<'a> {
     door: &'a Mcp,
-    cx: &'a RequestContext<RoleServer>,
+    /// How to tell the client something meanwhile; a call that only looks has nothing to tell.
+    cx: Option<&'a RequestContext<RoleServer>>,
     request: &'a Request,
     caller: Caller,
     noted: Noted,
@@ -48,14 +49,13 @@ struct Call<'a> {
 /// Does what a call wants.
 pub(super) async fn call(
     door: &Mcp,
-    table: &[Entry],
     call: CallToolRequestParams,
     request: &Request,
-    cx: &RequestContext<RoleServer>,
+    cx: Option<&RequestContext<RoleServer>>,
 ) -> CallToolResult {
     let name = call.name.clone();
     let arguments = Value::Object(call.arguments.unwrap_or_default());
-    let entry = match known(door, table, &name, &request.identity.caller) {
+    let entry = match known(door, &name, &request.identity.caller) {
         Ok(entry) => entry,
         Err(refusal) => return refused(refusal),
     };
@@ -108,10 +108,10 @@ pub(super) async fn resumed(door: &Mcp, sender: Option<Identity>, request: Key) 
 }
 
 /// Returns the tool of this name, if this caller may know of it.
-fn known<'t>(door: &Mcp, table: &'t [Entry], name: &str, caller: &Caller) -> Result<&'t Entry, Refusal> {
-    table.iter().find(|entry| entry.tool.name == name).ok_or_else(|| {
+fn known(door: &Mcp, name: &str, caller: &Caller) -> Result<&'static Entry, Refusal> {
+    tools::named(name).ok_or_else(|| {
         let fleet = door.engine.fleet();
-        let menu = table.iter().filter(|entry| entry.is_for(caller, true));
+        let menu = TABLE.iter().filter(|entry| entry.is_for(caller, true));
         let menu = menu.filter(|entry| fleet.is_granted(caller, entry.verb_of(caller)));
         Refusal::unknown("tool", name, menu.map(|entry| &*entry.tool.name))
     })
@@ -189,7 +189,11 @@ impl Call<'_> {
                 }
             }
         };
-        match beat::waiting(self.cx, self.request.session.is_some(), why, waited).await {
+        let told = match self.cx {
+            Some(cx) => beat::waiting(cx, self.request.session.is_some(), why, waited).await,
+            None => Some(waited.await),
+        };
+        match told {
             Some(Some(done)) => done,
             Some(None) => Box::pin(then()).await,
             None => Err(Refusal::new(RefusalKind::Conflict, "the call was cancelled; what it began goes on")),

@@ -5,33 +5,36 @@ use std::sync::Arc;
 
 use axum::http::request::Parts;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
-    ListPromptsResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
-    Tool,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities,
+    ServerConfig, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
 use super::super::conn::Identity;
 use super::calls::{self, origin::Request};
-use super::tools::{self, Entry};
+use super::tools::{self, TABLE};
 use super::{Mcp, prompts};
 use crate::engine::ports::Source;
 use crate::fleet::caller::Caller;
+use crate::fleet::refusal::Refusal;
 
 /// What a client's model is told of the server; clients cut it after 2,000 characters.
 const INSTRUCTIONS: &str = include_str!("instructions.txt");
+
+/// What clients may ask for, by the names of the protocol.
+const METHODS: [&str; 5] = ["initialize", "tools/list", "tools/call", "prompts/list", "prompts/get"];
 
 /// The handler of all sessions and requests.
 #[derive(Clone)]
 pub(super) struct Handler {
     door: Arc<Mcp>,
-    table: Arc<Vec<Entry>>,
 }
 
 impl Handler {
     pub(super) fn new(door: Arc<Mcp>) -> Handler {
-        Handler { door, table: Arc::new(tools::table()) }
+        Handler { door }
     }
 }
 
@@ -59,13 +62,13 @@ impl ServerHandler for Handler {
         }
         let fleet = self.door.engine.fleet();
         let free = fleet.seat().is_none();
-        let menu = self.table.iter().filter(|entry| entry.is_for(&identity.caller, free));
+        let menu = TABLE.iter().filter(|entry| entry.is_for(&identity.caller, free));
         let menu = menu.filter(|entry| fleet.is_granted(&identity.caller, entry.verb_of(&identity.caller)));
         Ok(ListToolsResult::with_all_items(menu.map(|entry| entry.tool.clone()).collect()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.table.iter().find(|entry| entry.tool.name == name).map(|entry| entry.tool.clone())
+        tools::named(name).map(|entry| entry.tool.clone())
     }
 
     /// Boxed, since the library moves the future of a call several times and keeps room for each.
@@ -75,11 +78,12 @@ impl ServerHandler for Handler {
         mut cx: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send {
         Box::pin(async move {
-            let request = Request::of(identity_of(&cx)?, &cx);
-            // Nobody needs it any more, and its headers hold the whole buffer into which the connection read them.
-            drop(cx.extensions.remove::<Parts>());
+            // Taken out: its headers hold the whole buffer into which the connection read them.
+            let parts = cx.extensions.remove::<Parts>().ok_or_else(nobody)?;
+            let request = Request::of(&parts, &cx.meta, cx.id.clone()).ok_or_else(nobody)?;
+            drop(parts);
             // A refusal is a result: clients hide the text of a protocol error from their models.
-            Ok(calls::call(&self.door, &self.table, call, &request, &cx).await.into())
+            Ok(calls::call(&self.door, call, &request, Some(&cx)).await.into())
         })
     }
 
@@ -99,6 +103,24 @@ impl ServerHandler for Handler {
     ) -> Result<GetPromptResponse, ErrorData> {
         let identity = identity_of(&cx)?;
         Ok(prompts::get(&self.door, &identity, &wanted)?.into())
+    }
+
+    /// The library takes a known method for an unknown one if what it carries does not fit.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let takes = match request.method.as_str() {
+            "tools/call" => "{\"name\": the name of a tool, \"arguments\": a JSON object}",
+            "prompts/get" => "{\"name\": the name of a prompt, \"arguments\": a JSON object of texts}",
+            known if METHODS.contains(&known) => "what the protocol says, and these parameters do not fit",
+            stranger => {
+                let refusal = Refusal::unknown("method", stranger, METHODS);
+                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, refusal.to_string(), None));
+            }
+        };
+        Err(ErrorData::invalid_params(format!("{} takes {takes}", request.method), None))
     }
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
@@ -132,9 +154,12 @@ impl ServerHandler for Handler {
 /// Returns who sends a request, as the layer before the library found out.
 fn identity_of(cx: &RequestContext<RoleServer>) -> Result<Identity, ErrorData> {
     let parts = cx.extensions.get::<Parts>();
-    let found = parts.and_then(|parts| parts.extensions.get::<Identity>()).cloned();
-    // Nobody comes here but through the layer.
-    found.ok_or_else(|| ErrorData::internal_error("the sender of the request is not known", None))
+    parts.and_then(|parts| parts.extensions.get::<Identity>()).cloned().ok_or_else(nobody)
+}
+
+/// Nobody comes here but through the layer.
+fn nobody() -> ErrorData {
+    ErrorData::internal_error("the sender of the request is not known", None)
 }
 
 #[cfg(test)]

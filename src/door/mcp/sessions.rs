@@ -1,11 +1,9 @@
 //! The library's sessions, with event ids that name the boot and the request: a stream that a restart cut is finished
 //! by the next daemon, and an id of an earlier boot never meets a stream of this one.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -22,6 +20,8 @@ use super::Mcp;
 use super::admit::SENDER;
 use super::beat::{self, BEAT};
 use super::calls::{self, origin};
+use super::glance::Glance;
+use super::stays::Stays;
 
 /// How soon a client that was cut off should come back.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
@@ -36,8 +36,7 @@ pub(super) struct Sessions {
     inner: LocalSessionManager,
     boot: String,
     /// Which stay in memory each session is at: the library numbers its streams anew with each.
-    stays: RwLock<HashMap<SessionId, u64>>,
-    next: AtomicU64,
+    stays: Stays,
     door: Arc<Mcp>,
 }
 
@@ -48,25 +47,25 @@ impl Sessions {
         inner.session_config.sse_retry = Some(RETRY);
         // Two boots never share a name, also where the clock stands still.
         let boot = format!("{:x}-{:x}", door.engine.now().0, RandomState::new().hash_one(std::process::id()));
-        Sessions { inner, boot, stays: RwLock::default(), next: AtomicU64::new(0), door }
+        Sessions { inner, boot, stays: Stays::default(), door }
     }
 
-    /// Ends a session in memory whose client has to begin anew.
+    /// Ends a session's stay in memory.
     pub(super) async fn forget(&self, id: &str) {
         // One that is not in memory is gone already.
         let _ = self.inner.close_session(&id.into()).await;
     }
 
-    /// Notes that a session begins a stay in memory.
-    fn arrived(&self, id: &SessionId) {
-        let stay = self.next.fetch_add(1, Ordering::Relaxed);
-        self.stays.write().expect("nobody panics while holding it").insert(id.clone(), stay);
+    /// Notes that a session begins a stay in memory, and lets another one rest if there are too many.
+    async fn arrived(&self, id: &SessionId) {
+        if let Some(rests) = self.stays.arrived(id) {
+            self.forget(&rests).await;
+        }
     }
 
     /// Returns what the ids of a session's events begin with, in this stay of this boot and in no other.
-    fn era(&self, id: &SessionId) -> String {
-        let stays = self.stays.read().expect("nobody panics while holding it");
-        format!("{}-{}", self.boot, stays.get(id).copied().unwrap_or_default())
+    fn era(&self, stay: u64) -> String {
+        format!("{}-{stay}", self.boot)
     }
 
     fn tagged(
@@ -75,9 +74,12 @@ impl Sessions {
         request: String,
         events: impl Stream<Item = ServerSseMessage> + Send + 'static,
     ) -> Events {
-        let era = self.era(session);
+        let (stay, reading) = self.stays.reads(session);
+        let era = self.era(stay);
         let own = request.is_empty();
         let events = events.map(move |mut event| {
+            // Kept as long as anybody may read.
+            let _ = &reading;
             event.event_id = event.event_id.map(|id| format!("{era}.{request}.{id}"));
             event
         });
@@ -124,7 +126,7 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let created = self.inner.create_session().await?;
-        self.arrived(&created.0);
+        self.arrived(&created.0).await;
         Ok(created)
     }
 
@@ -142,19 +144,22 @@ impl SessionManager for Sessions {
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         self.door.kept.rest(id);
-        self.stays.write().expect("nobody panics while holding it").remove(id);
+        self.stays.left(id);
         self.inner.close_session(id).await
     }
 
     async fn create_stream(
         &self,
         id: &SessionId,
-        message: ClientJsonRpcMessage,
+        mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let request = match &message {
             ClientJsonRpcMessage::Request(request) => spelled(&request.id),
             _ => String::new(),
         };
+        if let Some(glance) = Glance::take(&mut message) {
+            return Ok(self.tagged(id, request, glance.events(self.door.clone())));
+        }
         Ok(self.tagged(id, request, self.inner.create_stream(id, message).await?))
     }
 
@@ -176,7 +181,7 @@ impl SessionManager for Sessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let mut parts = last.splitn(3, '.');
         let (era, request, event) = (parts.next(), parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let ours = era.map(String::from) == Some(self.era(id));
+        let ours = era.map(String::from) == Some(self.era(self.stays.number(id)));
         match (read(request), ours) {
             (Some(number), true) => match self.inner.resume(id, event.to_string()).await {
                 Ok(events) => Ok(self.tagged(id, request.to_string(), events)),
@@ -193,7 +198,7 @@ impl SessionManager for Sessions {
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
         let outcome = self.inner.restore_session(id.clone()).await?;
         if let RestoreOutcome::Restored(_) = outcome {
-            self.arrived(&id);
+            self.arrived(&id).await;
         }
         Ok(outcome)
     }

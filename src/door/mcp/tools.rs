@@ -1,7 +1,7 @@
 //! The tools: one table with what each is for, what it takes and gives, and the rule that it falls under.
 //! A tool does nothing here; what a call comes to is in `calls`.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -21,6 +21,8 @@ pub(super) struct Entry {
     /// What calling it wants to do: for a leader, and where that differs for a worker.
     pub verb: Verb,
     pub worker: Verb,
+    /// Whether calling it changes nothing.
+    pub looks: bool,
     /// How it is shown to clients.
     pub tool: Tool,
 }
@@ -54,8 +56,15 @@ enum Does {
     Ends,
 }
 
-/// Returns all tools, in the order in which clients list them.
-pub(super) fn table() -> Vec<Entry> {
+/// All tools, in the order in which clients list them; made when the first one is wanted.
+pub(super) static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(table);
+
+/// Returns the tool of this name.
+pub(super) fn named(name: &str) -> Option<&'static Entry> {
+    TABLE.iter().find(|entry| entry.tool.name == name)
+}
+
+fn table() -> Vec<Entry> {
     use Does::{Adds, Ends, Looks};
     vec![
         tool::<args::Nothing, shapes::Whoami>("fleet_whoami", Verb::Whoami, Looks, WHOAMI),
@@ -78,15 +87,16 @@ pub(super) fn table() -> Vec<Entry> {
 }
 
 fn tool<I: JsonSchema, O: JsonSchema>(name: &'static str, verb: Verb, does: Does, about: &'static str) -> Entry {
+    let looks = matches!(does, Does::Looks);
     let hints = ToolAnnotations::new()
-        .read_only(matches!(does, Does::Looks))
+        .read_only(looks)
         .destructive(matches!(does, Does::Ends))
         .idempotent(!matches!(does, Does::Adds))
         .open_world(false);
     let tool = Tool::new(name, about, Arc::new(schema::taken::<I>()))
         .with_raw_output_schema(object(schema::given::<shapes::Given<O>>()))
         .with_annotations(hints);
-    Entry { verb, worker: verb, tool }
+    Entry { verb, worker: verb, looks, tool }
 }
 
 /// Marks a tool whose answer may be long.
@@ -137,7 +147,7 @@ mod tests {
     use crate::fleet::caller::CallerKind;
 
     fn names(caller: &Caller, free: bool) -> Vec<String> {
-        table().iter().filter(|entry| entry.is_for(caller, free)).map(|entry| entry.tool.name.to_string()).collect()
+        TABLE.iter().filter(|entry| entry.is_for(caller, free)).map(|entry| entry.tool.name.to_string()).collect()
     }
 
     #[test]
@@ -148,7 +158,7 @@ mod tests {
         assert_eq!(names(&nobody, true), ["fleet_whoami"]);
         assert_eq!(names(&Caller::Operator, false), ["fleet_whoami"], "somebody else sits in the seat");
         assert_eq!(names(&Caller::Operator, true), names(&Caller::Leader, false));
-        assert_eq!(names(&Caller::Leader, false).len(), table().len() - 1, "all but the worker's fleet_ask");
+        assert_eq!(names(&Caller::Leader, false).len(), TABLE.len() - 1, "all but the worker's fleet_ask");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::super::auth;
 use super::super::conn::Conn;
 use super::super::refused::Refused;
 use super::super::shared::Shared;
-use super::{Door, paths};
+use super::{Door, paths, wrong_path};
 use crate::config::Auth;
 use crate::fleet::caller::Caller;
 use crate::fleet::refusal::{Refusal, RefusalKind};
@@ -58,9 +58,13 @@ where
 
     /// Finds the caller, refuses what it may not do, and hands the caller on to the handler.
     fn call(&mut self, mut request: Request) -> Self::Future {
-        // A path with another method goes on to the refusal that names the right one.
         let Some(verb) = paths::verb(request.method(), request.uri().path()) else {
-            return self.inner.call(request).boxed();
+            // It goes on to the refusal that names the right method.
+            if paths::methods(request.uri().path()).next().is_some() {
+                return self.inner.call(request).boxed();
+            }
+            // What only the router takes for one of ours, as it does an empty name: no handler without a verb.
+            return ready(Ok(wrong_path(request.uri(), request.method()).into_response())).boxed();
         };
         let conn = match Conn::of(&request) {
             Ok(conn) => conn.clone(),

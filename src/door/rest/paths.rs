@@ -15,6 +15,9 @@ use crate::fleet::rules::Verb;
 
 pub(super) use table::PATHS;
 
+/// Where the other doors are; what they take is theirs to say.
+pub(super) const OTHER_DOORS: [&str; 2] = ["/mcp", "/hook"];
+
 /// One path.
 #[derive(Debug)]
 pub(super) struct Path {
@@ -77,7 +80,7 @@ pub(super) fn verb_of(verb: Verb, caller: &Caller) -> Verb {
 
 /// Returns a path as the metrics name it: all that are not ours are one.
 pub(super) fn label(path: &str) -> &'static str {
-    match ["/mcp", "/hook"].into_iter().find(|other| *other == path) {
+    match OTHER_DOORS.into_iter().find(|other| *other == path) {
         Some(other) => other,
         None => PATHS.iter().find(|p| p.fits(path)).map_or("other", |p| p.path),
     }

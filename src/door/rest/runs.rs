@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
@@ -14,9 +14,10 @@ use super::super::audit::{About, Noted, Subject};
 use super::super::intake::{Json, Nothing, Query};
 use super::super::refused::Refused;
 use super::Door;
-use super::turns::{WAIT, WaitQuery, known};
+use super::turns::{Id, WAIT, WaitQuery};
 use crate::engine::requests::{Origin, ResumeRequest, RunRequest, WhichCharter};
 use crate::fleet::caller::Caller;
+use crate::fleet::ids::RunId;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::run::Run;
 
@@ -75,10 +76,10 @@ pub(super) async fn runs(
 pub(super) async fn one(
     State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Id(id): Id<RunId>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
-    Ok(Out(door.engine.run_detail(&caller, known(&id)?).await?).into_response())
+    Ok(Out(door.engine.run_detail(&caller, id).await?).into_response())
 }
 
 /// By which charter a run is replayed.
@@ -101,20 +102,20 @@ fn begun() -> WhichCharter {
 pub(super) async fn replay(
     State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Id(id): Id<RunId>,
     Query(query): Query<ReplayQuery>,
 ) -> Result<Response, Refused> {
-    Ok(Out(door.engine.replay_run(&caller, known(&id)?, query.charter).await?).into_response())
+    Ok(Out(door.engine.replay_run(&caller, id, query.charter).await?).into_response())
 }
 
 /// Lets a run go on that failed.
 pub(super) async fn resume(
     State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Id(id): Id<RunId>,
     Json(request): Json<ResumeRequest>,
 ) -> Result<Response, Refused> {
-    let run = door.engine.resume_run(&caller, known(&id)?, request).await?;
+    let run = door.engine.resume_run(&caller, id, request).await?;
     Ok((StatusCode::ACCEPTED, Out(run)).into_response())
 }
 
@@ -122,10 +123,10 @@ pub(super) async fn resume(
 pub(super) async fn one_wait(
     State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Id(id): Id<RunId>,
     Query(query): Query<WaitQuery>,
 ) -> Result<Response, Refused> {
-    door.wait_run(&caller, known(&id)?, query.wait.unwrap_or(WAIT)).await
+    door.wait_run(&caller, id, query.wait.unwrap_or(WAIT)).await
 }
 
 /// The recipes of the charter in force.

@@ -4,8 +4,9 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json as Out};
 use schemars::JsonSchema;
@@ -188,25 +189,36 @@ pub(super) async fn status(
 pub(super) async fn turn(
     State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Id(id): Id<TurnId>,
     Query(Nothing {}): Query<Nothing>,
 ) -> Result<Response, Refused> {
-    Ok(Out(door.engine.trace(&caller, known(&id)?).await?).into_response())
+    Ok(Out(door.engine.trace(&caller, id).await?).into_response())
 }
 
 /// Waits for a turn as `/message` does.
 pub(super) async fn turn_wait(
     State(door): State<Arc<Door>>,
     Extension(caller): Extension<Caller>,
-    Path(id): Path<String>,
+    Id(id): Id<TurnId>,
     Query(query): Query<WaitQuery>,
 ) -> Result<Response, Refused> {
-    door.wait_turn(&caller, known(&id)?, query.wait.unwrap_or(WAIT)).await
+    door.wait_turn(&caller, id, query.wait.unwrap_or(WAIT)).await
 }
 
-/// Reads an id of a path; the error says which form it has.
-pub(super) fn known<T: FromStr<Err = String>>(id: &str) -> Result<T, Refused> {
-    id.parse().map_err(|wrong: String| Refusal::invalid(wrong).into())
+/// The id in a path; the error says which form it has.
+pub(super) struct Id<T>(pub T);
+
+impl<S: Send + Sync, T: FromStr<Err = String>> FromRequestParts<S> for Id<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        let id = match Path::from_request_parts(parts, state).await {
+            Ok(Path(id)) => id,
+            // Its percent signs make no text: it is told as it came.
+            Err(_) => parts.uri.path().to_owned(),
+        };
+        id.parse().map(Id).map_err(|wrong: String| Refusal::invalid(wrong).into())
+    }
 }
 
 impl Door {

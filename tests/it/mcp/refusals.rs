@@ -98,12 +98,33 @@ fn an_unknown_method_and_a_body_that_is_no_message_are_faults_of_the_protocol() 
     let door = Inside::new();
     let client = Client::new(door.local);
     let mut answer = client.start("fleet/nothing", json!({}));
-    assert_eq!(answer.response()["error"]["code"], -32601);
+    let error = answer.response()["error"].clone();
+    assert_eq!(error["code"], -32601);
+    assert!(error["message"].as_str().unwrap().contains("valid: initialize, tools/list, tools/call"), "{error}");
+    for arguments in [json!([]), json!("turn")] {
+        let wrong = client.ask("tools/call", json!({ "name": "fleet_status", "arguments": arguments }));
+        assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
+        assert!(wrong["error"]["message"].as_str().unwrap().contains("\"arguments\": a JSON object"), "{wrong}");
+    }
     for body in ["", "{", "[]", "7", r#"{"jsonrpc":"1.0"}"#] {
         let status = client.post_raw(body.as_bytes(), "").status;
         assert!((400..500).contains(&status), "{body:?} got {status}");
     }
     assert_eq!(client.menu().len(), 15, "the session goes on");
+}
+
+#[test]
+fn of_a_field_that_is_there_twice_neither_counts() {
+    let door = Inside::new();
+    let client = Client::new(door.local);
+    let arguments = r#"{"to":"w-upper","prompt":"one","prompt":"two"}"#;
+    let params = format!(r#"{{"name":"fleet_send","arguments":{arguments}}}"#);
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+    let mut answer = client.post_raw(body.as_bytes(), "");
+    let said: Value = serde_json::from_str(&answer.text()).unwrap();
+    assert_eq!((answer.status, &said["error"]["code"]), (400, &json!(-32600)), "{said}");
+    assert!(said["error"]["message"].as_str().unwrap().contains("'prompt' is there twice"), "{said}");
+    assert_eq!(client.good("fleet_list", json!({}))["open_turns"], 0);
 }
 
 /// What each tool says it gives.

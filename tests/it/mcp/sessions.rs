@@ -99,6 +99,43 @@ fn a_stream_that_was_cut_is_finished_also_when_the_turn_has_ended_meanwhile() {
 }
 
 #[test]
+fn a_look_that_was_cut_is_to_be_repeated_and_nobody_waits_for_it() {
+    let door = Inside::new();
+    let client = Client::new(door.local);
+    client.good("fleet_list", json!({}));
+    let mut cut = client.start_call("fleet_list", json!({}), json!({ "progressToken": 1 }));
+    let last = cut.event().unwrap().id.expect("each stream begins with a name to come back by");
+    drop(cut);
+    let refusal = client.listen(Some(&last)).called().refusal();
+    assert!(refusal.contains("repeat the call"), "{refusal}");
+}
+
+/// Which stay in memory a session is at, as its events say.
+fn stay(client: &Client) -> String {
+    let mut answer = client.start_call("fleet_whoami", json!({}), json!({})).fine();
+    let event = answer.event().unwrap().id.unwrap();
+    answer.called().good();
+    event.split('.').next().unwrap().to_string()
+}
+
+#[test]
+fn of_many_sessions_those_that_nobody_reads_from_rest_and_come_back_with_the_next_message() {
+    let door = Inside::new();
+    let [first, held] = [(); 2].map(|()| Client::new(door.local));
+    let mut held_call = held.start_call("fleet_send", hold(), json!({}));
+    held_call.event().unwrap();
+    let first_was = stay(&first);
+    let held_was = stay(&held);
+    // More than stay in memory.
+    let many: Vec<_> = (0..501).map(|_| Client::new(door.local)).collect();
+    assert_ne!(stay(&first), first_was, "it was in memory all the time");
+    assert_eq!(stay(&held), held_was, "its call would have been cut");
+    assert_eq!(stay(&many[500]), stay(&many[500]));
+    door.release();
+    assert_eq!(held_call.called().good()["text"], "HOLD IT");
+}
+
+#[test]
 fn a_client_that_stopped_listening_is_told_once_to_begin_anew_and_its_call_is_one() {
     let mut door = Inside::new();
     let client = Client::new(door.local);

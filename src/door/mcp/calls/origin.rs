@@ -1,9 +1,8 @@
 //! Which request a call came by: what makes its repetition the same call, and by what a client that was cut off finds
 //! again what it began.
 
-use rmcp::RoleServer;
-use rmcp::model::RequestId;
-use rmcp::service::RequestContext;
+use axum::http::request::Parts;
+use rmcp::model::{RequestId, RequestMetaObject};
 use sha2::{Digest, Sha256};
 
 use super::super::super::conn::Identity;
@@ -31,16 +30,16 @@ pub(in super::super) struct Request {
 }
 
 impl Request {
-    pub(in super::super) fn of(identity: Identity, cx: &RequestContext<RoleServer>) -> Request {
-        let parts = cx.extensions.get::<axum::http::request::Parts>();
-        let session = parts.and_then(|parts| admit::session_of(&parts.headers)).map(String::from);
-        let tool_use = TOOL_USE.lines().find_map(|key| cx.meta.0.0.get(key)?.as_str());
-        Request {
+    /// Returns the request of this head, in which the layer before the library noted the sender.
+    pub(in super::super) fn of(parts: &Parts, meta: &RequestMetaObject, id: RequestId) -> Option<Request> {
+        let identity = parts.extensions.get::<Identity>()?.clone();
+        let tool_use = TOOL_USE.lines().find_map(|key| meta.0.0.get(key)?.as_str());
+        Some(Request {
             identity,
             tool_use: tool_use.filter(|id| id.len() <= LONGEST).map(|id| Key::from(format!("tool use {id}"))),
-            id: cx.id.clone(),
-            session,
-        }
+            session: admit::session_of(&parts.headers).map(String::from),
+            id,
+        })
     }
 
     /// Returns what the engine is told of it; a call that does not wait is answered at once when it is found again.
