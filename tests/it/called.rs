@@ -281,6 +281,11 @@ fn a_turn_outlives_the_daemon_and_is_given_once() {
     until("it was told to stop", || (program.mind().stops > 0).then_some(()));
     let fourth = send(&daemon, "dies");
     program.awaits("dies");
+    // Until its answer is read, nobody knows that it took the text.
+    until("it is seen to have the text", || {
+        let (_, turn) = daemon.get(&format!("/v1/turns/{fourth}"));
+        matches!(turn["state"].as_str(), Some("submitted" | "working")).then_some(())
+    });
     let root = daemon.get("/v1/list").1["workers"][0]["process"]["pid"].as_u64().unwrap();
     let root = fleetd::process::ProcessId::of(root as u32).expect("it lives");
     root.signal(Signal::KILL).unwrap();
