@@ -134,14 +134,17 @@ impl Hours {
             Some(between) => [between.from, between.to],
             None => [0, DAY],
         });
-        let mut edges: Vec<u64> = minutes
-            .flat_map(|minute| (0..=WEEK).map(move |later| day + later * 86_400_000 + i64::from(minute) * 60_000))
-            .filter(|edge| *edge > local)
-            .map(|edge| after.0.saturating_add_signed(edge - local))
-            .collect();
-        edges.sort_unstable();
-        edges.dedup();
-        edges.into_iter().map(Time)
+        let mut minutes: Vec<i64> = minutes.map(i64::from).collect();
+        minutes.sort_unstable();
+        minutes.dedup();
+        // A day after the other, since most often the first one has it.
+        (0..=WEEK)
+            .flat_map(move |later| {
+                let of_day = minutes.iter().map(move |minute| day + later * 86_400_000 + minute * 60_000);
+                of_day.collect::<Vec<_>>()
+            })
+            .filter(move |edge| *edge > local)
+            .map(move |edge| Time(after.0.saturating_add_signed(edge - local)))
     }
 }
 

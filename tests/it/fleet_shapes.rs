@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use fleetd::fleet::caller::Caller;
+use fleetd::fleet::envelope::{Envelope, Finish, Truncated};
 use fleetd::fleet::ids::TurnId;
 use fleetd::fleet::input::{Answer, Call, Keyed, SendCall, Sighting};
 use fleetd::fleet::mail::About;
@@ -185,4 +186,30 @@ fn where_the_session_is_gone_it_goes_where_it_was_sent_at_first() {
     assert_eq!(stage.handed(), [second.id]);
     says(&mut stage, second.id, "6");
     assert_eq!(stage.envelopes[&second.id].data, Some(json!(6)));
+}
+
+/// Ends a turn with a reply that was cut, which is sent back to nobody.
+fn cut(change: impl FnOnce(&mut Finish)) -> Arc<Envelope> {
+    let mut stage = Stage::with(1);
+    let turn = stage.sends(SendCall { shape: shape(0), ..send_to("w") }).expect("accepted");
+    let mut finish = finish(Outcome::Replied);
+    (finish.text, finish.truncated) = ("4".into(), Some(Truncated { path: "whole".into(), bytes: 9, data: None }));
+    change(&mut finish);
+    let worker = stage.row(turn).worker.clone().expect("somebody has it");
+    stage.seen(Sighting::Finished { worker, turn, finish: Box::new(finish), idle: true });
+    stage.envelopes[&turn].clone()
+}
+
+#[test]
+fn of_a_reply_that_was_cut_the_fleet_takes_the_word_of_whoever_read_it() {
+    let here = cut(|finish| finish.data = Some(json!(444)));
+    assert_eq!((here.ok, &here.data, &*here.text), (true, &Some(json!(444)), "4"));
+    let in_a_file = cut(|finish| finish.truncated.as_mut().expect("cut").data = Some("data".into()));
+    assert_eq!((in_a_file.ok, &in_a_file.data), (true, &None));
+    let misfit = cut(|finish| finish.complaint = Some("at the top: no".into()));
+    assert_eq!((misfit.ok, misfit.error.as_deref()), (false, Some("schema")));
+    assert_eq!(misfit.why.as_deref(), Some("its answer does not fit the schema: at the top: no"));
+    // The beginning alone would fit, and is not taken for the whole.
+    let unread = cut(|_| ());
+    assert_eq!((unread.ok, unread.error.as_deref()), (false, Some("schema")));
 }

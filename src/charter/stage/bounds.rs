@@ -1,5 +1,5 @@
 //! The bounds of a run on the stage: its deadline and its budget do to it what the fleet does. What turns use is in `used`.
-//! No bound is checked here that the fleet does not have.
+//! All of it happens in virtual time, and a run that is cut short by it is replayed like any other.
 
 use serde_json::{Value, json};
 

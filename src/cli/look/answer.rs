@@ -27,6 +27,10 @@ pub fn envelope(envelope: &Envelope, look: &Look) -> String {
     if let Some(cut) = &envelope.truncated {
         let line = format!("the text was cut; all {} bytes are in {}", cut.bytes, cut.path);
         out = format!("{out}\n{}", wrap(&safe(&line), look.width, ""));
+        if let Some(data) = &cut.data {
+            let line = format!("it fits its schema, and its data is in {data}");
+            out = format!("{out}\n{}", wrap(&safe(&line), look.width, ""));
+        }
     }
     out
 }

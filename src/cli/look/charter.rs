@@ -268,6 +268,18 @@ mod tests {
     }
 
     #[test]
+    fn a_check_names_the_files_that_it_passed_over() {
+        let passed_over = vec!["Lib/words.lua".into(), "Team.lua".into()];
+        let checked = Report { ok: true, files: vec!["team.lua".into()], passed_over, ..Report::default() };
+        insta::assert_snapshot!(report(&checked, Path::new("charters/default"), &plain(80)), @"
+        charter charters/default is good ()
+          files     team.lua
+          passed over, since names of files and directories are lower-case letters,
+          digits, _ and -: Lib/words.lua, Team.lua
+        ");
+    }
+
+    #[test]
     fn every_rubric_that_was_asked_is_shown() {
         let shown: Routed = serde_json::from_value(json!({
             "to": {"role": "w-local"}, "because": "bulk work and a local worker is free", "rubric": "bulk goes local", "generation": 3,

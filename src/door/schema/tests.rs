@@ -155,7 +155,7 @@ fn envelope() -> Value {
         "ok": false, "outcome": "timed_out", "error": "timed_out", "why": "its deadline passed", "text": "half",
         "data": [1, null], "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "cost": 0.5},
         "times": {"accepted": 1, "handed": 2, "started": 3, "settled": 4}, "proof": "exit_status",
-        "exit": {"signal": 9}, "stderr": "oh", "generation": 3, "truncated": {"path": "stdout", "bytes": 9},
+        "exit": {"signal": 9}, "stderr": "oh", "generation": 3, "truncated": {"path": "stdout", "bytes": 9, "data": "data.json"},
         "work": {"branch": "fleet/w-1-5", "base": "c0ffee", "commits": 2, "files_changed": 3, "dirty": true}, "retry_of": "t9", "amends": "t8",
         "late": "timed_out: its deadline passed"
     })
