@@ -10,7 +10,10 @@ use rusqlite::{Connection, ErrorCode, params};
 use tokio::sync::{mpsc, oneshot};
 
 use super::error::journal_error;
+use super::check::Damage;
 use super::prune::Prune;
+use super::open::BUSY;
+use super::place::Place;
 use super::rows::{self, RowError};
 use super::statements::{Statements, int};
 use crate::engine::ports::{Boxed, JournalError};
@@ -39,11 +42,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(file: PathBuf, conn: Connection) -> std::io::Result<Writer> {
+    pub(super) fn start(file: PathBuf, conn: Connection, damage: Damage) -> std::io::Result<Writer> {
         let (orders, waiting) = mpsc::channel(WAITING);
-        let thread = std::thread::Builder::new()
-            .name("store-writer".into())
-            .spawn(move || Work { file, waiting, held: None, prunes: Vec::new(), in_doubt: false }.go_on(&conn))?;
+        let place = Place::of(&file)?;
+        let thread = std::thread::Builder::new().name("store-writer".into()).spawn(move || {
+            Work { file, place, damage, waiting, held: None, prunes: Vec::new(), in_doubt: false }.go_on(&conn)
+        })?;
         Ok(Writer { orders: Some(orders), thread: Some(thread) })
     }
 
@@ -105,6 +109,8 @@ struct Work {
     file: PathBuf,
     waiting: mpsc::Receiver<Order>,
     /// An order that was taken from the channel but did not fit the group before it.
+    place: Place,
+    damage: Damage,
     held: Option<Order>,
     prunes: Vec<Prune>,
     /// True while the last commit failed in a way that may have left its frames in the write-ahead file.
@@ -178,6 +184,10 @@ impl Work {
         let conn = statements.conn();
         let attempt = (|| {
             if self.in_doubt {
+        if let Err(why) = self.usable() {
+            tracing::error!(%why, "the store does not commit");
+            return Err(JournalError::Failed(why));
+        }
                 overwrite(conn)?;
                 self.in_doubt = false;
             }
@@ -205,6 +215,15 @@ impl Work {
 
     fn undo(&self, conn: &Connection) {
         // SQLite has often rolled back by itself already.
+    /// What is written into a file that nobody can open again, or that is damaged, is not stored.
+    fn usable(&self) -> Result<(), String> {
+        self.place.check()?;
+        match self.damage.get() {
+            None => Ok(()),
+            Some(found) => Err(format!("the store {} is damaged: {found}", self.file.display())),
+        }
+    }
+
         if !conn.is_autocommit()
             && let Err(error) = conn.execute_batch("ROLLBACK")
         {

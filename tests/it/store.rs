@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fleetd::engine::ports::{Journal, Sessions};
+use fleetd::engine::ports::{Journal, JournalError, Sessions};
 use fleetd::fleet::budget::Budget;
 use fleetd::fleet::caller::Sender;
 use fleetd::fleet::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
@@ -357,4 +357,41 @@ fn the_file_does_not_grow_while_as_much_goes_as_comes() {
     let wal = std::fs::metadata(place.dir.path().join("fleet.db-wal")).unwrap().len();
     assert!(wal <= 16 << 20, "the write-ahead file is {wal} bytes");
     assert_eq!(place.wait(store.load()).unwrap().turns, []);
+}
+
+#[test]
+fn a_store_whose_file_was_taken_away_takes_nothing_before_it_is_back() {
+    let place = Place::new();
+    let store = place.open();
+    place.wait(store.commit(life(1, 10, "text"))).unwrap();
+    let commit = |id| place.wait(store.commit(life(id, 10, "text")));
+    for name in ["fleet.db", "fleet.db-wal"] {
+        let (here, aside) = (place.dir.path().join(name), place.dir.path().join("aside"));
+        std::fs::rename(&here, &aside).unwrap();
+        let says = |what: &str| format!("{} was {what} while fleetd has it open, ", here.display());
+        let JournalError::Failed(why) = commit(2).unwrap_err() else { panic!("the disk has room") };
+        assert!(why.contains(&says("moved or removed")), "{why}");
+        std::fs::copy(&aside, &here).unwrap();
+        let JournalError::Failed(why) = commit(2).unwrap_err() else { panic!("the disk has room") };
+        assert!(why.contains(&says("replaced")), "{why}");
+        std::fs::rename(&aside, &here).unwrap();
+        commit(2).unwrap();
+    }
+    drop(store);
+    assert!(place.wait(place.open().prompt(TurnId(2))).unwrap().is_some(), "what was accepted is there");
+}
+
+#[test]
+fn who_reads_for_long_stops_no_commit() {
+    let place = Place::new();
+    let store = place.open();
+    place.wait(store.commit(life(1, 10, "text"))).unwrap();
+    let reader = rusqlite::Connection::open(place.file()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM turns;").unwrap();
+    place.wait(store.commit(life(2, 10, "text"))).unwrap();
+    let began = std::time::Instant::now();
+    // The last thing that it does is to cut the write-ahead file, and that must wait for the reader or for another time.
+    place.wait(store.prune(Time(5), Vec::new())).unwrap();
+    place.wait(store.commit(life(3, 10, "text"))).unwrap();
+    assert!(began.elapsed() < std::time::Duration::from_millis(1_500), "{:?}", began.elapsed());
 }
