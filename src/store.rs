@@ -148,8 +148,8 @@ impl Journal for Store {
         self.readers.ask("read sources", move |db| queries::text(db, sql, hash))
     }
 
-    fn prune(&self, before: Time) -> Boxed<Result<u64, JournalError>> {
-        self.writer.prune(before)
+    fn prune(&self, before: Time, keep: Vec<TurnId>) -> Boxed<Result<u64, JournalError>> {
+        self.writer.prune(before, keep)
     }
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
 use super::ids::{MessageId, ProfileName, QuestionId, RoleName, RunId, TurnId, WorkerName};
+use super::life::Renewal;
 use super::load::{EndpointLoad, RoleLoad};
 use super::mail::{Asker, Message, Question};
 use super::run::Run;
@@ -232,6 +233,17 @@ impl Fleet {
     /// Returns a message's question, turn or run as people are shown it.
     pub fn message(&self, id: MessageId) -> Option<&Arc<Message>> {
         self.messages.values().find(|message| message.id == id)
+    }
+
+    /// Returns the turns of history whose replies are still to be read: the notes for sessions that were given nothing yet,
+    /// and answers that were sent back to somebody who has not had them again.
+    pub fn still_read(&self) -> Vec<TurnId> {
+        let notes = self.workers.values().filter_map(|worker| match worker.life.renewal {
+            Some(Renewal::Ending(note) | Renewal::Fresh(note)) => note,
+            Some(Renewal::Due | Renewal::Asked(_)) | None => None,
+        });
+        let open = self.turns.values().filter(|turn| !turn.state.is_settled());
+        notes.chain(open.filter_map(|turn| Some(turn.amends.as_ref()?.of))).collect()
     }
 
     /// Returns how many callers wait right now.

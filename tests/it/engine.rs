@@ -96,7 +96,7 @@ impl Journal for Disk {
     fn sources(&self, _: String) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
         now(None)
     }
-    fn prune(&self, _: Time) -> Boxed<Result<u64, JournalError>> {
+    fn prune(&self, _: Time, _: Vec<TurnId>) -> Boxed<Result<u64, JournalError>> {
         now(0)
     }
 }

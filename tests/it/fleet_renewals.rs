@@ -130,8 +130,11 @@ fn a_note_that_was_not_taken_is_kept_for_the_next_hand_and_over_a_restart() {
     stage.up("s-1");
     stage.seen(Sighting::Held { worker: "s-1".into(), turn: turns[1], hand: 1, why: "a draft".into() });
     stage.restart();
+    assert_eq!(stage.fleet.still_read(), [own], "however old it becomes");
     stage.seen(Sighting::Clear { worker: "s-1".into() });
     assert_eq!((stage.handed(), note_handed(&stage)), (vec![turns[1]], Some(own)));
+    stage.taken(turns[1]);
+    assert!(stage.fleet.still_read().is_empty());
 }
 
 #[test]

@@ -74,6 +74,7 @@ fn to_its_sender_the_chain_is_one_turn() {
     let third = again(&stage, second.id);
     let amends = third.amends.as_ref().expect("it amends");
     assert_eq!((amends.first, amends.times), (first, 2));
+    assert_eq!(stage.fleet.still_read(), [amends.of], "a process of its own is told what was answered");
     says(&mut stage, third.id, "8");
     let Some(Ok(Answer::Settled(turn, Some(envelope)))) = stage.told(wait) else {
         panic!("the wait ends with the chain")

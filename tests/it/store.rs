@@ -103,7 +103,7 @@ fn a_session_is_kept_until_it_is_dropped_or_old() {
     save("b", 10, Some("old")).unwrap();
     save("c", 30, Some("dropped")).unwrap();
     save("c", 31, None).unwrap();
-    place.wait(store.prune(Time(15))).unwrap();
+    place.wait(store.prune(Time(15), Vec::new())).unwrap();
     let read = |id: &str| place.wait(store.session(id.into())).unwrap();
     assert_eq!(read("a").as_deref(), Some("two"));
     assert_eq!((read("b"), read("c"), read("d")), (None, None, None));
@@ -308,7 +308,7 @@ fn pruning_drops_old_collected_things_with_their_texts_and_nothing_else() {
     for n in 0..25 {
         place.wait(store.save_sources(format!("s{n}"), "text".into())).unwrap();
     }
-    let dropped = place.wait(store.prune(Time(500))).unwrap();
+    let dropped = place.wait(store.prune(Time(500), Vec::new())).unwrap();
     assert_eq!(dropped, 3, "two turns and a run");
 
     assert_eq!(place.wait(store.turn(TurnId(1))).unwrap(), None);
@@ -332,13 +332,27 @@ fn pruning_drops_old_collected_things_with_their_texts_and_nothing_else() {
 
     let collected = Turn { state: TurnState::Collected, ..retry };
     place.wait(store.commit(vec![Record::Turn(Arc::new(collected))])).unwrap();
-    place.wait(store.prune(Time(500))).unwrap();
+    place.wait(store.prune(Time(500), Vec::new())).unwrap();
     assert_eq!(place.wait(store.prompt(TurnId(1))).unwrap(), None, "the last that needed it is gone");
 }
 
 #[test]
 fn the_file_does_not_grow_while_as_much_goes_as_comes() {
     let place = Place::new();
+#[test]
+fn a_turn_whose_reply_is_still_to_be_read_outlives_its_time() {
+    let place = Place::new();
+    let store = place.open();
+    let lives = (1..=1_200).flat_map(|id| life(id, 10 + id % 7, "text"));
+    place.wait(store.commit(lives.collect())).unwrap();
+    let keep: Vec<TurnId> = (1..=1_200).filter(|id| id % 2 == 0).map(TurnId).collect();
+    place.wait(store.prune(Time(100), keep)).unwrap();
+    let has = |id| place.wait(store.envelope(TurnId(id))).unwrap().is_some();
+    assert_eq!((1..=1_200).filter(|id| has(*id)).collect::<Vec<_>>(), (2..=1_200).step_by(2).collect::<Vec<_>>());
+    place.wait(store.prune(Time(100), vec![TurnId(8)])).unwrap();
+    assert_eq!((1..=1_200).filter(|id| has(*id)).collect::<Vec<_>>(), [8]);
+}
+
     let store = place.open();
     let text = "x".repeat(300);
     let mut sizes = Vec::new();
@@ -349,7 +363,7 @@ fn the_file_does_not_grow_while_as_much_goes_as_comes() {
         for life in lives {
             place.wait(life).unwrap();
         }
-        place.wait(store.prune(Time(at + 1))).unwrap();
+        place.wait(store.prune(Time(at + 1), Vec::new())).unwrap();
         sizes.push(std::fs::metadata(place.file()).unwrap().len());
     }
     // A tenth of room for pages that are not quite full.

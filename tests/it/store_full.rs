@@ -48,7 +48,7 @@ fn a_full_store_refuses_the_whole_commit_keeps_what_it_has_and_goes_on_once_ther
     assert!((1..refused).all(|id| is_stored(&place, &store, id)));
     assert!(!is_stored(&place, &store, refused));
 
-    place.wait(store.prune(Time(11))).unwrap();
+    place.wait(store.prune(Time(11), Vec::new())).unwrap();
     place.wait(store.commit(life(refused, 20, &"x".repeat(10_000)))).unwrap();
     assert!(is_stored(&place, &store, refused));
     drop((store, state));
