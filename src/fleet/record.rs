@@ -128,6 +128,20 @@ pub struct Event {
 /// Everything that is read back at a start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Saved {
+impl Saved {
+    /// Returns the last moment that is known of anything that is open and timed. Time goes on from there: a clock that was
+    /// put back meanwhile would make every deadline and every sleep longer by so much.
+    pub fn last_moment(&self) -> Time {
+        let turns = self.turns.iter().filter(|turn| !turn.state.is_settled()).map(Turn::since);
+        let runs = self.runs.iter().filter(|run| run.outcome.is_none()).map(|run| run.started);
+        let steps = self.steps.iter().map(|step| step.began);
+        let workers = self.workers.iter().map(|worker| worker.since);
+        let failures = self.budgets.iter().filter_map(|(_, budget)| budget.failures.last().copied());
+        let seat = self.seat.iter().map(|seat| seat.since);
+        turns.chain(runs).chain(steps).chain(workers).chain(failures).chain(seat).max().unwrap_or_default()
+    }
+}
+
     /// The next free number for ids.
     pub next: u64,
     /// The number of the last accepted charter generation.
