@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::caller::Sender;
 use super::envelope::{Finish, Usage};
 use super::ids::{RunId, StepPath, TurnId};
 use super::record::Event;
@@ -146,9 +145,10 @@ impl Fleet {
     pub(super) fn grace_over(&mut self, cx: &mut Cx, id: RunId) {
         let Some(run) = self.runs.get(&id).filter(|run| run.outcome.is_none()) else { return };
         let Some(closing) = run.closing.as_ref().filter(|closing| closing.until <= cx.now) else { return };
-        let below = self.below(id);
-        let is_ours = |sender: Sender| matches!(sender, Sender::Run(run) if run == id || below.contains(&run));
-        let busy = self.turns.values().any(|turn| is_ours(turn.sender) && !turn.state.is_settled());
+        let busy = self.below(id).into_iter().chain([id]).any(|run| {
+            let mut turns = self.open_steps(run).filter_map(|step| self.turns.get(&step.turn?));
+            turns.any(|turn| !turn.state.is_settled())
+        });
         if closing.outcome != RunOutcome::Budget || !busy {
             self.end_by_force(cx, id);
         }
@@ -167,7 +167,8 @@ impl Fleet {
         self.end_run(cx, id, RunEnd { outcome: closing.outcome, why, value }, true);
     }
 
-    fn open_steps(&self, id: RunId) -> impl Iterator<Item = &std::sync::Arc<super::run::Step>> {
+    /// Returns the steps of a run that are not finished: what it has open is found by them, however much else is kept.
+    pub(super) fn open_steps(&self, id: RunId) -> impl Iterator<Item = &std::sync::Arc<super::run::Step>> {
         let of_run = self.steps.range((id, StepPath::from(""))..).take_while(move |((run, _), _)| *run == id);
         of_run.map(|(_, step)| step).filter(|step| step.seq.is_none())
     }

@@ -75,9 +75,8 @@ impl Fleet {
 
     /// Ends all runs that stand directly below a run; they end those below them.
     pub(super) fn end_children(&mut self, cx: &mut Cx, parent: RunId, why: &str) {
-        let is_child = |run: &&Arc<Run>| run.parent.as_ref().is_some_and(|at| at.run == parent);
-        let children: Vec<RunId> =
-            self.runs.values().filter(is_child).filter(|run| run.outcome.is_none()).map(|run| run.id).collect();
+        let mut children: Vec<RunId> = self.open_steps(parent).filter_map(|step| step.child).collect();
+        children.sort_unstable();
         for child in children {
             self.cancel_child(cx, child, why);
         }
@@ -101,8 +100,13 @@ impl Fleet {
 
     /// Returns all open runs that stand below a run.
     pub(super) fn below(&self, run: RunId) -> Vec<RunId> {
-        let open = self.runs.values().filter(|child| child.outcome.is_none() && child.parent.is_some());
-        open.map(|child| child.id).filter(|id| self.up_from(*id)[1..].contains(&run)).collect()
+        let mut below: Vec<RunId> = self.open_steps(run).filter_map(|step| step.child).collect();
+        let mut next = 0;
+        while let Some(child) = below.get(next).copied() {
+            below.extend(self.open_steps(child).filter_map(|step| step.child));
+            next += 1;
+        }
+        below
     }
 
     /// Tells whoever waits for a run, or for one above it, that it asks something.

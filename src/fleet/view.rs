@@ -253,8 +253,8 @@ impl Fleet {
 
     /// Returns how many of the same sender's turns go first, while a turn is queued.
     pub fn ahead(&self, turn: &Turn) -> Option<usize> {
-        let role = self.role_of(&turn.to).ok().filter(|_| turn.state == TurnState::Queued)?;
-        Some(self.queues.get(&role)?.ahead(turn.id, turn.sender))
+        let queue = self.queues.get(&self.queue_of(&turn.to)).filter(|_| turn.state == TurnState::Queued)?;
+        Some(queue.ahead(turn.id, turn.sender))
     }
 
     /// Returns a turn as people are shown it.

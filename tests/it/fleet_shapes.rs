@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fleetd::fleet::caller::Caller;
 use fleetd::fleet::ids::TurnId;
-use fleetd::fleet::input::{Answer, Call, Keyed, SendCall, Sighting};
+use fleetd::fleet::input::{Answer, Call, Input, Keyed, SendCall, Sighting};
 use fleetd::fleet::mail::About;
 use fleetd::fleet::record::Record;
 use fleetd::fleet::run::{StepRequest, StepSend};
@@ -183,6 +183,19 @@ fn where_the_session_is_gone_it_goes_where_it_was_sent_at_first() {
     let next =
         stage.fleet.workers().find(|worker| worker.role.as_str() == "s").expect("another is started").name.clone();
     stage.up(next.as_str());
+    assert_eq!(stage.handed(), [second.id]);
+    says(&mut stage, second.id, "6");
+    assert_eq!(stage.envelopes[&second.id].data, Some(json!(6)));
+}
+
+#[test]
+fn an_answer_that_is_found_before_the_charter_is_read_is_sent_back_all_the_same() {
+    let mut stage = Stage::with(1);
+    let first = stage.sends(SendCall { shape: shape(1), ..send_to("w") }).expect("accepted");
+    let (_, team) = stage.restart_before_charter();
+    says(&mut stage, first, "six");
+    stage.step(Input::Team(team.expect("there was one")));
+    let second = again(&stage, first);
     assert_eq!(stage.handed(), [second.id]);
     says(&mut stage, second.id, "6");
     assert_eq!(stage.envelopes[&second.id].data, Some(json!(6)));
