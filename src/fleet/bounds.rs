@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::envelope::{Finish, Usage};
-use super::ids::{RunId, StepPath, TurnId};
+use super::ids::{RunId, StepPath, TurnId, WorkerName};
 use super::record::Event;
 use super::run::{Run, RunEnd, RunOutcome};
 use super::state::{Cx, Fleet};
@@ -171,6 +171,19 @@ impl Fleet {
     pub(super) fn open_steps(&self, id: RunId) -> impl Iterator<Item = &std::sync::Arc<super::run::Step>> {
         let of_run = self.steps.range((id, StepPath::from(""))..).take_while(move |((run, _), _)| *run == id);
         of_run.map(|(_, step)| step).filter(|step| step.seq.is_none())
+    }
+
+    /// Counts what a turn took that was ended over its worker: it is spent all the same, and is told once that stops.
+    pub(super) fn pay_late(&mut self, cx: &mut Cx, name: &WorkerName, usage: &Usage) {
+        let Some(worker) = self.workers.get(name).filter(|worker| worker.cut.is_some()).cloned() else { return };
+        let mut worker = (*worker).clone();
+        let pay = worker.cut.as_mut().map(|cut| std::mem::take(&mut cut.pay)).unwrap_or_default();
+        self.put_worker(cx, worker);
+        for id in pay {
+            let Some(row) = self.runs.get(&id).cloned() else { continue };
+            let usage = Usage::sum(row.usage.iter().chain([usage]));
+            self.put_run(cx, Run { usage, ..(*row).clone() });
+        }
     }
 
     /// Counts turns of a run that were sent and that ended, for it and for all runs above it.

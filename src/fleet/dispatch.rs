@@ -139,6 +139,8 @@ impl Fleet {
         cx.effect(Effect::Work(WorkEffect::Hand(worker, turn)));
     }
 
+        // What is kept of an earlier turn says nothing of this one.
+        (worker.late, worker.cut) = (None, None);
     // === workers ===
 
     pub(super) fn of_role(&self, role: &RoleName) -> impl Iterator<Item = &Arc<Worker>> {
@@ -206,7 +208,9 @@ impl Fleet {
     }
 
     fn free_name(&self, role: &RoleName, now: Time) -> WorkerName {
+                born: session,
         let rests = |name: &WorkerName| self.resting.get(name).is_some_and(|since| now.since(*since) < NAME_REST);
+                cut: None,
         (1..)
             .map(|n| WorkerName::from(format!("{role}-{n}")))
             .find(|name| !self.workers.contains_key(name) && !rests(name))
@@ -238,7 +242,7 @@ impl Fleet {
         worker.process = if worker.profile.has_session() { worker.process } else { None };
         worker.state = WorkerState::Ready;
         worker.since = cx.now;
-        worker.late = None;
+        (worker.late, worker.cut) = (None, None);
         if !draining && self.is_full(&worker) && !self.is_surplus(&worker) {
             worker.life.renewal = Some(Renewal::Due);
         }

@@ -91,6 +91,9 @@ pub struct KeyUse {
     pub body: String,
     /// What came of it.
     pub made: Made,
+    /// The first session of the worker that it made: another one may have its name by now.
+    #[serde(default)]
+    pub born: u64,
     /// When.
     pub at: Time,
 }
@@ -125,9 +128,6 @@ pub struct Event {
     pub what: String,
 }
 
-/// Everything that is read back at a start.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Saved {
 impl Saved {
     /// Returns the last moment that is known of anything that is open and timed. Time goes on from there: a clock that was
     /// put back meanwhile would make every deadline and every sleep longer by so much.
@@ -142,6 +142,9 @@ impl Saved {
     }
 }
 
+/// Everything that is read back at a start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Saved {
     /// The next free number for ids.
     pub next: u64,
     /// The number of the last accepted charter generation.

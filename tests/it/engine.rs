@@ -279,3 +279,26 @@ async fn a_caller_that_goes_away_ends_its_wait_and_not_the_turn() {
     let waited = bench.handle.wait_turn(&Caller::Operator, turn, Span::minutes(1)).await.expect("it goes on");
     assert!(matches!(waited, Waited::Settled(_)), "{waited:?}");
 }
+
+#[tokio::test]
+async fn a_repeated_call_gets_its_turn_whatever_was_saved_meanwhile() {
+    let bench = bench().await;
+    let team = bench.handle.fleet().team().cloned().unwrap();
+    let shaped = |number: u64, shapes: &[(&str, Value)]| {
+        let shapes = shapes.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+        let generation = Generation { number, hash: number.to_string() };
+        Arc::new(Team { generation, shapes, ..(*team).clone() })
+    };
+    let word = serde_json::json!({"type": "object", "properties": {"word": {"type": "string"}}});
+    bench.handle.take_team(shaped(2, &[("finding", word)])).await;
+    bench.handle.in_force(2).await;
+    let request = SendRequest { schema: Some("finding".into()), key: Some("k".into()), ..message() };
+    let first = bench.handle.send(&Caller::Leader, request.clone(), &Origin::default()).await.unwrap();
+    bench.handle.take_team(shaped(3, &[])).await;
+    bench.handle.in_force(3).await;
+    let again = bench.handle.send(&Caller::Leader, request.clone(), &Origin::default()).await.unwrap();
+    assert_eq!(again.turn.id, first.turn.id);
+    let other = SendRequest { key: Some("other".into()), ..request };
+    let refused = bench.handle.send(&Caller::Leader, other, &Origin::default()).await.unwrap_err();
+    assert_eq!(refused.kind, RefusalKind::Invalid, "a new one is judged by what is in force");
+}

@@ -225,7 +225,9 @@ impl House {
             process: None,
             turns: 0,
             session: 0,
+            born: 0,
             late: None,
+            cut: None,
             life: Default::default(),
         }
     }
@@ -545,12 +547,12 @@ async fn leftovers_of_ended_turns_go_at_the_next_start_and_no_others() {
     for turn in [1, 2, 3, 4, 5] {
         house.dir(turn).create().unwrap();
     }
-    let half = house.turns().join(format!("{}t9", TurnDir::REMOVED));
-    fs::create_dir(&half).unwrap();
     // Of a late reply that waits its file is kept, also when history has forgotten its turn.
     for turn in [4, 5] {
         house.prompts.put_long_late_reply(turn, &house.dir(turn).stdout());
     }
+    let half = house.turns().join(format!("{}t9", TurnDir::REMOVED));
+    fs::create_dir(&half).unwrap();
     fs::create_dir(house.turns().join("mine")).unwrap();
     let _life = house.live();
     let left = || {
