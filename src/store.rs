@@ -2,9 +2,11 @@
 //!
 //! SQL is known to this room only. What a record means is the fleet's matter: rows are kept and given back whole.
 
+mod check;
 mod error;
 pub mod glance;
 mod open;
+mod place;
 mod prune;
 mod queries;
 mod reader;
@@ -22,6 +24,7 @@ use serde_json::Value;
 pub use self::error::StoreError;
 pub use self::state_dir::{Holder, StateDir};
 
+use self::check::{Check, Damage};
 use self::reader::Readers;
 use self::writer::{Write, Writer};
 use crate::engine::ports::{Boxed, Journal, JournalError, Sessions};
@@ -35,6 +38,7 @@ use crate::fleet::turn::Turn;
 /// The store of a fleet. Dropping it waits until everything that was asked for is stored.
 pub struct Store {
     // Dropped in this order: SQLite tidies up when the last connection, the writer's, is closed.
+    _check: Option<Check>,
     readers: Readers,
     writer: Writer,
     _state: StateDir,
@@ -45,6 +49,9 @@ pub struct Store {
 pub struct StoreOptions {
     /// The most pages (of 4 KiB) that the file may have; a commit beyond them finds the disk full. Default: no limit.
     pub max_pages: Option<u32>,
+    /// The largest file, in bytes, that is checked for damage before it is opened; a larger one is checked beside the work.
+    /// Default: 32 MiB.
+    pub checked_first: Option<u64>,
 }
 
 impl Store {
@@ -56,10 +63,13 @@ impl Store {
     /// Opens the store with a limit.
     pub fn open_with(state: &StateDir, options: StoreOptions) -> Result<Arc<Store>, StoreError> {
         let file = state.store_file();
-        let conn = open::for_writing(state, options.max_pages)?;
+        let at_once = options.checked_first.unwrap_or(check::AT_ONCE);
+        let (conn, is_checked) = open::for_writing(state, options.max_pages, at_once)?;
         let readers = Readers::start(&file)?;
-        let writer = Writer::start(file.clone(), conn).map_err(|error| StoreError::of_file(&file, &error))?;
-        Ok(Arc::new(Store { readers, writer, _state: state.clone() }))
+        let damage = Damage::default();
+        let _check = if is_checked { None } else { Some(Check::start(&file, damage.clone())?) };
+        let writer = Writer::start(file.clone(), conn, damage).map_err(|error| StoreError::of_file(&file, &error))?;
+        Ok(Arc::new(Store { _check, readers, writer, _state: state.clone() }))
     }
 }
 
@@ -138,8 +148,8 @@ impl Journal for Store {
         self.readers.ask("read sources", move |db| queries::text(db, sql, hash))
     }
 
-    fn prune(&self, before: Time) -> Boxed<Result<u64, JournalError>> {
-        self.writer.prune(before)
+    fn prune(&self, before: Time, keep: Vec<TurnId>) -> Boxed<Result<u64, JournalError>> {
+        self.writer.prune(before, keep)
     }
 }
 

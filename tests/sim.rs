@@ -19,8 +19,12 @@ mod functions;
 mod host;
 #[path = "sim/journal.rs"]
 mod journal;
+#[path = "sim/kept.rs"]
+mod kept;
 #[path = "sim/play.rs"]
 mod play;
+#[path = "sim/restored.rs"]
+mod restored;
 #[path = "sim/rng.rs"]
 mod rng;
 #[path = "sim/runs.rs"]
@@ -189,4 +193,26 @@ fn a_store_that_loses_one_kind_of_record_is_found() {
     is_found(Plant::Loses(|record| matches!(record, Record::StepValue(..))), &[lost_value]);
     let lost_envelope = ["callers are told the truth", "one record for each turn", lost_value];
     is_found(Plant::Loses(|record| matches!(record, Record::Envelope(_))), &lost_envelope);
+}
+
+#[test]
+fn a_field_that_does_not_come_back_is_named() {
+    let mut went = fleetd::fleet::Fleet::new(fleetd::fleet::Limits::default());
+    let back = went.clone();
+    assert_eq!(restored::difference(&went, &back), None);
+    went.step(
+        fleetd::fleet::time::Time(7),
+        fleetd::fleet::input::Input::Call {
+            ticket: fleetd::fleet::ids::Ticket(1),
+            caller: fleetd::fleet::caller::Caller::Operator,
+            call: fleetd::fleet::input::Call::Pause,
+        },
+    );
+    let how = restored::difference(&went, &back).expect("it was not paused");
+    assert!(how.starts_with("paused: it went with"), "{how}");
+}
+
+#[test]
+fn what_is_kept_makes_no_step_slower() {
+    assert_eq!(kept::slower(), Vec::<String>::new());
 }

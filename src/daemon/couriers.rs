@@ -45,7 +45,8 @@ pub async fn upward(handle: Handle, mut told: UnboundedReceiver<Upward>) {
 /// Drops history that is older than the retention, now and then.
 pub async fn prune(handle: Handle, retention: Span, every: Duration) {
     loop {
-        match handle.journal().prune(handle.now() - retention).await {
+        let keep = handle.fleet().still_read();
+        match handle.journal().prune(handle.now() - retention, keep).await {
             Ok(0) => {}
             Ok(rows) => tracing::info!(rows, "old history dropped"),
             Err(error) => tracing::warn!(%error, "old history could not be dropped"),

@@ -118,9 +118,9 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
     let store = Store::open(&state)?;
     super::limits::raise_open_files();
     let journal: Arc<dyn Journal> = store.clone();
-    let clock: Arc<dyn Clock> = Arc::new(SteadyClock::start());
-
     let saved = journal.load().await?;
+    let clock: Arc<dyn Clock> = Arc::new(SteadyClock::start_after(saved.last_moment()));
+
     let last = Generation { number: saved.generation, hash: String::new() };
     let mut fleet = Fleet::restore(saved, settings.limits.clone());
     let mut reaped = 0;

@@ -60,9 +60,9 @@ impl Handle {
         };
         let body = SendRequest { wait: None, deadline: None, key: None, ..request.clone() };
         let key = keyed(&request.key, origin, "send", &body)?;
-        // A repeated call gets its turn, whether the name it once went to still exists or not.
-        let (to, routed) = match self.is_repeated(caller, key.as_ref()) {
-            true => (Address::Role(to.into()), None),
+        // A repeated call gets its turn, whether the names that it once meant still exist or not.
+        let (to, routed, shape) = match self.is_repeated(caller, key.as_ref()) {
+            true => (Address::Role(to.into()), None, self.shape_of(&request).unwrap_or_default()),
             false => {
                 let task = |now| Task {
                     prompt: request.prompt.clone(),
@@ -72,18 +72,8 @@ impl Handle {
                     urgent: request.priority == Priority::Now,
                     now,
                 };
-                self.address(&to, task).await?
-            }
-        };
-        let shape = match (&request.schema, request.corrections) {
-            (None, None) => None,
-            (None, Some(_)) => return Err(Refusal::invalid("'corrections' without 'schema': there is nothing to fit")),
-            (Some(schema), corrections) => {
-                let fleet = self.fleet();
-                let none = Shapes::new();
-                let shapes = fleet.team().map_or(&none, |team| &team.shapes);
-                let shape = Shape::read(schema, corrections, shapes);
-                Some(Arc::new(shape.map_err(|why| Refusal::invalid(format!("'schema': {why}")))?))
+                let (to, routed) = self.address(&to, task).await?;
+                (to, routed, self.shape_of(&request)?)
             }
         };
         let send = SendCall {
@@ -107,6 +97,21 @@ impl Handle {
             }
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// Returns what the answer to a message must be, if it says so.
+    fn shape_of(&self, request: &SendRequest) -> Result<Option<Arc<Shape>>, Refusal> {
+        let Some(schema) = &request.schema else {
+            return match request.corrections {
+                Some(_) => Err(Refusal::invalid("'corrections' without 'schema': there is nothing to fit")),
+                None => Ok(None),
+            };
+        };
+        let fleet = self.fleet();
+        let none = Shapes::new();
+        let shapes = fleet.team().map_or(&none, |team| &team.shapes);
+        let shape = Shape::read(schema, request.corrections, shapes);
+        Ok(Some(Arc::new(shape.map_err(|why| Refusal::invalid(format!("'schema': {why}")))?)))
     }
 
     /// Waits for a turn to end or to ask.

@@ -61,8 +61,9 @@ pub trait Journal: Send + Sync + 'static {
     fn save_sources(&self, hash: String, sources: Arc<str>) -> Boxed<Result<(), JournalError>>;
     /// Returns the sources that were kept under a hash.
     fn sources(&self, hash: String) -> Boxed<Result<Option<Arc<str>>, JournalError>>;
-    /// Drops history older than a moment: collected turns and runs, their texts, events.
-    fn prune(&self, before: Time) -> Boxed<Result<u64, JournalError>>;
+    /// Drops history older than a moment: collected turns and runs, their texts, events; but nothing of the turns that are
+    /// kept, since somebody is still to read their replies.
+    fn prune(&self, before: Time, keep: Vec<TurnId>) -> Boxed<Result<u64, JournalError>>;
 }
 
 /// Where the sessions of clients are kept, so that a restart of the daemon is a pause for them and no end. What a

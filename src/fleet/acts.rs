@@ -98,13 +98,15 @@ impl Fleet {
 
     fn retry_turn(&mut self, cx: &mut Cx, id: TurnId) {
         let Some(turn) = self.turns.get(&id).cloned() else { return };
-        let again = self.turns.values().any(|other| other.retry_of == Some(id));
-        let sensible = turn.outcome.is_some_and(Outcome::may_retry) && turn.retry_of.is_none() && !again;
-        if !sensible || self.role_of(&turn.to).is_err() {
+        let is_first = turn.retry_of.is_none() && turn.retried_as.is_none();
+        let sensible = turn.outcome.is_some_and(Outcome::may_retry) && is_first;
+        if !sensible || !self.may_wait_again(&turn.to) {
             return;
         }
         let span = turn.deadline.map(|deadline| deadline.since(turn.accepted));
         let id = TurnId(self.fresh());
+        // Noted on the turn itself: the other try may long be collected when somebody asks again.
+        self.put_turn(cx, Turn { retried_as: Some(id), ..(*turn).clone() });
         self.accept(cx, turn.again(id, cx.now, span, self.generation()));
     }
 }
@@ -120,6 +122,7 @@ impl Turn {
             deadline: deadline.map(|span| now + span),
             timeout: None,
             retry_of: Some(self.id),
+            retried_as: None,
             key: None,
             generation,
             state: TurnState::Queued,

@@ -60,8 +60,10 @@ impl Fleet {
     /// Forgets a turn that is collected, and the ids under which it was known.
     pub(super) fn forget_turn(&mut self, turn: &Turn) {
         self.turns.remove(&turn.id);
-        if turn.amends.is_some() {
-            self.amended = self.amended.iter().filter(|(_, to)| **to != turn.id).map(|(of, to)| (*of, *to)).collect();
+        for known in turn.amends.iter().flat_map(|amends| [amends.first, amends.of]) {
+            if self.amended.get(&known) == Some(&turn.id) {
+                self.amended.remove(&known);
+            }
         }
     }
 
@@ -89,7 +91,7 @@ impl Fleet {
     pub(super) fn send_back(&mut self, cx: &mut Cx, turn: &Turn, finish: &Finish, complaint: &str) -> bool {
         let times = turn.amends.as_ref().map_or(0, |amends| amends.times) + 1;
         let wanted = turn.shape.as_ref().is_some_and(|shape| times <= shape.corrections);
-        if !wanted || self.role_of(&turn.to).is_err() {
+        if !wanted || !self.may_wait_again(&turn.to) {
             return false;
         }
         let step = match &turn.step {

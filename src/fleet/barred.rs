@@ -6,6 +6,7 @@
 use super::calls::event_of;
 use super::envelope::Finish;
 use super::ids::{TurnId, WorkerName};
+use super::input::{Effect, WorkEffect};
 use super::state::{Cx, Fleet};
 use super::timers::Timer;
 use super::turn::{Outcome, Priority, Turn, TurnState};
@@ -44,7 +45,9 @@ impl Fleet {
     /// one may have been typed.
     pub(super) fn seen_held(&mut self, cx: &mut Cx, name: &WorkerName, id: TurnId, hand: usize, why: String) {
         let Some(worker) = self.workers.get(name).filter(|worker| worker.turn == Some(id)).cloned() else { return };
-        let Some(turn) = self.turns.get(&id).filter(|turn| turn.state.is_in_flight()).cloned() else { return };
+        let Some(turn) = self.turns.get(&id).filter(|turn| turn.state.is_in_flight()).cloned() else {
+            return self.never_had(cx, &worker, id, hand, why);
+        };
         if turn.hands() != hand {
             return;
         }
@@ -66,11 +69,25 @@ impl Fleet {
         let queue = self.queue_of(&turn.to);
         let urgent = turn.priority == Priority::Now;
         self.queues.entry(queue).or_default().put_back(id, turn.sender, turn.to.clone(), urgent);
+        self.free_barred(cx, &worker, why);
+    }
+
+    /// The turn was ended from outside before it was typed. Nothing of it has to be stopped: a session that sits behind a
+    /// dialog is not ended for one that it never had.
+    fn never_had(&mut self, cx: &mut Cx, worker: &Worker, id: TurnId, hand: usize, why: String) {
+        if worker.cut.as_ref().is_some_and(|cut| cut.hand == hand) {
+            self.free_barred(cx, worker, why);
+            cx.effect(Effect::Work(WorkEffect::Forget(id)));
+        }
+    }
+
+    /// Takes from a worker a turn of which nothing was typed, and notes what is in its way.
+    fn free_barred(&mut self, cx: &mut Cx, worker: &Worker, why: String) {
         let was_draining = worker.state == WorkerState::Draining;
         let state = if was_draining { WorkerState::Draining } else { WorkerState::Blocked(why) };
-        self.put_worker(cx, Worker { state, turn: None, since: cx.now, ..(*worker).clone() });
+        self.put_worker(cx, Worker { state, turn: None, since: cx.now, late: None, cut: None, ..worker.clone() });
         if was_draining {
-            self.end_worker(cx, name, "drained");
+            self.end_worker(cx, &worker.name, "drained");
         }
     }
 }

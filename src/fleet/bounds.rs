@@ -7,9 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::caller::Sender;
 use super::envelope::{Finish, Usage};
-use super::ids::{RunId, StepPath, TurnId};
+use super::ids::{RunId, StepPath, TurnId, WorkerName};
 use super::record::Event;
 use super::run::{Run, RunEnd, RunOutcome};
 use super::state::{Cx, Fleet};
@@ -146,9 +145,10 @@ impl Fleet {
     pub(super) fn grace_over(&mut self, cx: &mut Cx, id: RunId) {
         let Some(run) = self.runs.get(&id).filter(|run| run.outcome.is_none()) else { return };
         let Some(closing) = run.closing.as_ref().filter(|closing| closing.until <= cx.now) else { return };
-        let below = self.below(id);
-        let is_ours = |sender: Sender| matches!(sender, Sender::Run(run) if run == id || below.contains(&run));
-        let busy = self.turns.values().any(|turn| is_ours(turn.sender) && !turn.state.is_settled());
+        let busy = self.below(id).into_iter().chain([id]).any(|run| {
+            let mut turns = self.open_steps(run).filter_map(|step| self.turns.get(&step.turn?));
+            turns.any(|turn| !turn.state.is_settled())
+        });
         if closing.outcome != RunOutcome::Budget || !busy {
             self.end_by_force(cx, id);
         }
@@ -167,9 +167,23 @@ impl Fleet {
         self.end_run(cx, id, RunEnd { outcome: closing.outcome, why, value }, true);
     }
 
-    fn open_steps(&self, id: RunId) -> impl Iterator<Item = &std::sync::Arc<super::run::Step>> {
+    /// Returns the steps of a run that are not finished: what it has open is found by them, however much else is kept.
+    pub(super) fn open_steps(&self, id: RunId) -> impl Iterator<Item = &std::sync::Arc<super::run::Step>> {
         let of_run = self.steps.range((id, StepPath::from(""))..).take_while(move |((run, _), _)| *run == id);
         of_run.map(|(_, step)| step).filter(|step| step.seq.is_none())
+    }
+
+    /// Counts what a turn took that was ended over its worker: it is spent all the same, and is told once that stops.
+    pub(super) fn pay_late(&mut self, cx: &mut Cx, name: &WorkerName, usage: &Usage) {
+        let Some(worker) = self.workers.get(name).filter(|worker| worker.cut.is_some()).cloned() else { return };
+        let mut worker = (*worker).clone();
+        let pay = worker.cut.as_mut().map(|cut| std::mem::take(&mut cut.pay)).unwrap_or_default();
+        self.put_worker(cx, worker);
+        for id in pay {
+            let Some(row) = self.runs.get(&id).cloned() else { continue };
+            let usage = Usage::sum(row.usage.iter().chain([usage]));
+            self.put_run(cx, Run { usage, ..(*row).clone() });
+        }
     }
 
     /// Counts turns of a run that were sent and that ended, for it and for all runs above it.

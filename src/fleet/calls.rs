@@ -107,8 +107,8 @@ impl Fleet {
     // === sends ===
 
     fn send(&mut self, cx: &mut Cx, sender: Sender, send: SendCall) -> Result<Answer, Refusal> {
-        if let Some(made) = self.used_again(cx, sender, send.key.as_ref())? {
-            return match made {
+        if let Some(used) = self.used_again(cx, sender, send.key.as_ref())? {
+            return match used.made {
                 Made::Turn(id) => match self.turns.get(&self.newest(id)) {
                     Some(turn) => Ok(Answer::Accepted(turn.clone())),
                     None => Err(Refusal::new(RefusalKind::Conflict, format!("turn {id} of this key was collected"))
@@ -194,8 +194,8 @@ impl Fleet {
     // === runs ===
 
     fn start_run(&mut self, cx: &mut Cx, owner: Sender, call: RunCall) -> Result<Answer, Refusal> {
-        if let Some(made) = self.used_again(cx, owner, call.key.as_ref())? {
-            return match made {
+        if let Some(used) = self.used_again(cx, owner, call.key.as_ref())? {
+            return match used.made {
                 Made::Run(id) => match self.runs.get(&id) {
                     Some(run) => Ok(Answer::Started(run.clone())),
                     None => Err(Refusal::new(RefusalKind::Conflict, format!("run {id} of this key was collected"))
@@ -265,11 +265,10 @@ impl Fleet {
         profile: Option<ProfileName>,
         key: Option<Keyed>,
     ) -> Result<(), Refusal> {
-        if let Some(made) = self.used_again(cx, sender, key.as_ref())? {
-            let Made::Worker(name) = made else { return Err(key_conflict(key.as_ref())) };
+        if let Some(used) = self.used_again(cx, sender, key.as_ref())? {
+            let Made::Worker(name) = &used.made else { return Err(key_conflict(key.as_ref())) };
             let worker = self
-                .workers
-                .get(&name)
+                .worker_made(&used)
                 .cloned()
                 .ok_or_else(|| Refusal::new(RefusalKind::Conflict, format!("worker {name} of this key is gone")))?;
             self.tell_worker_or_wait(cx, ticket, &worker);

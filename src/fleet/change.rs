@@ -52,20 +52,22 @@ impl Fleet {
     /// Returns what must be done again after a restart: every order is idempotent, so giving it twice is harmless.
     ///
     /// Evidence goes before timers: a turn that ended while nobody looked is not called timed out because its deadline
-    /// passed meanwhile, so deadlines of what is under way wait a little for what launchers find.
+    /// passed meanwhile or passes while they look, and a session that is idle by now is not ended for not being so. What
+    /// is due by then waits a little for what launchers find.
     pub fn resume(&mut self, now: Time) -> Vec<Effect> {
         use super::input::WorkEffect;
         use super::run::RunEffect;
-        let overdue = self.timers.iter().take_while(|(at, _)| *at <= now).filter(|(_, timer)| match timer {
+        let heard = now + self.limits.evidence;
+        let early = self.timers.iter().take_while(|(at, _)| *at < heard).filter(|(_, timer)| match timer {
             Timer::Deadline(id) | Timer::Timeout(id) => {
                 self.turns.get(id).is_some_and(|turn| turn.state.is_in_flight())
             }
-            Timer::RunDeadline(_) | Timer::RunGrace(_) => true,
+            Timer::Grace(..) | Timer::RunDeadline(_) | Timer::RunGrace(_) => true,
             _ => false,
         });
-        for (at, timer) in overdue.cloned().collect::<Vec<_>>() {
+        for (at, timer) in early.cloned().collect::<Vec<_>>() {
             self.timers.remove(&(at, timer.clone()));
-            self.at(now + self.limits.evidence, timer);
+            self.at(heard, timer);
         }
         let runs = self.runs.values().filter(|run| run.outcome.is_none());
         let runs = runs.map(|run| Effect::Run(RunEffect::Start { run: run.clone() }));

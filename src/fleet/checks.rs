@@ -53,6 +53,13 @@ impl Fleet {
         }
     }
 
+    /// Returns whether a turn that was accepted for this address can be waited for there once more. Before the charter is
+    /// read its role is taken for granted, as it is for the turns that wait already.
+    pub(super) fn may_wait_again(&self, to: &Address) -> bool {
+        let unread = self.team.is_none() && matches!(to, Address::Role(_));
+        unread || self.role_of(to).is_ok()
+    }
+
     /// Returns the name of the queue in which a turn for this address waits, whether the charter knows it or not.
     pub(super) fn queue_of(&self, to: &Address) -> RoleName {
         match to {

@@ -102,7 +102,9 @@ impl Fleet {
                 process: None,
                 turns: 0,
                 session: 0,
+                born: 0,
                 late: None,
+                cut: None,
                 life: Life::default(),
             };
             let turn = self.put_turn(cx, turn);

@@ -40,13 +40,13 @@ impl Fleet {
     fn hand_out(&mut self, cx: &mut Cx, team: &Arc<Team>) {
         let waiting: Vec<RoleName> =
             self.queues.iter().filter(|(_, queue)| !queue.is_empty()).map(|(role, _)| role.clone()).collect();
-        let mut order = self.in_order(&waiting);
+        let mut order = self.in_order(team, &waiting);
         while let Some(role) = order.first().cloned() {
             match self.next_pair(cx, team, &role) {
                 Some((turn, worker)) => {
                     self.hand(cx, team, turn, &worker);
                     // Roles may share an endpoint: each has its turn, as each sender has within a role.
-                    order = self.in_order(&order);
+                    order = self.in_order(team, &order);
                 }
                 None => drop(order.remove(0)),
             }
@@ -57,12 +57,22 @@ impl Fleet {
         }
     }
 
-    /// Returns roles in the order in which they are served: who has something urgent, then who was served longest ago.
-    fn in_order(&self, roles: &[RoleName]) -> Vec<RoleName> {
+    /// Returns roles in the order in which they are served: who has something urgent that can go, then who was served
+    /// longest ago.
+    fn in_order(&self, team: &Team, roles: &[RoleName]) -> Vec<RoleName> {
+        let full = self.full_endpoints();
         let mut order = roles.to_vec();
-        let urgent = |role: &RoleName| self.queues.get(role).is_some_and(|queue| queue.has_urgent());
-        order.sort_by_key(|role| (!urgent(role), self.served.get(role).copied()));
+        order.sort_by_cached_key(|role| (!self.has_urgent(team, role, &full), self.served.get(role).copied()));
         order
+    }
+
+    fn has_urgent(&self, team: &Team, role: &RoleName, full: &Full) -> bool {
+        let is_free = |worker: &Arc<Worker>| full.lets(team, worker);
+        let can_go = |to: &Address| match to {
+            Address::Role(_) => self.of_role(role).any(is_free) || self.grows_at_once(team, role, full),
+            Address::Worker(name) => self.workers.get(name).is_some_and(is_free),
+        };
+        self.queues.get(role).is_some_and(|queue| queue.has_urgent(can_go))
     }
 
     /// Returns the next turn of a role together with the worker that takes it, starting one if the role may grow.
@@ -129,6 +139,8 @@ impl Fleet {
         worker.state = WorkerState::Busy;
         worker.since = cx.now;
         worker.turn = Some(turn.id);
+        // What is kept of an earlier turn says nothing of this one.
+        (worker.late, worker.cut) = (None, None);
         if worker.profile.has_session() {
             worker.life.learn(&turn.files);
         }
@@ -196,7 +208,9 @@ impl Fleet {
                 process: None,
                 turns: 0,
                 session,
+                born: session,
                 late: None,
+                cut: None,
                 life: Life::default(),
             },
         );
@@ -238,7 +252,7 @@ impl Fleet {
         worker.process = if worker.profile.has_session() { worker.process } else { None };
         worker.state = WorkerState::Ready;
         worker.since = cx.now;
-        worker.late = None;
+        (worker.late, worker.cut) = (None, None);
         if !draining && self.is_full(&worker) && !self.is_surplus(&worker) {
             worker.life.renewal = Some(Renewal::Due);
         }

@@ -114,21 +114,22 @@ pub struct Usage {
 impl Usage {
     /// Returns what counts as used: all but what was read from a cache.
     pub fn tokens(&self) -> u64 {
-        self.input + self.output + self.cache_write
+        self.input.saturating_add(self.output).saturating_add(self.cache_write)
     }
 
     /// Returns what all of these took together; nothing if there are none.
     pub fn sum<'a>(all: impl Iterator<Item = &'a Usage>) -> Option<Usage> {
         all.copied().reduce(|a, b| Usage {
-            input: a.input + b.input,
-            output: a.output + b.output,
-            cache_read: a.cache_read + b.cache_read,
-            cache_write: a.cache_write + b.cache_write,
+            input: a.input.saturating_add(b.input),
+            output: a.output.saturating_add(b.output),
+            cache_read: a.cache_read.saturating_add(b.cache_read),
+            cache_write: a.cache_write.saturating_add(b.cache_write),
             // Of several messages the last one's counts, and which that is is not known here.
             context: None,
             cost: match (a.cost, b.cost) {
                 (None, None) => None,
-                (a, b) => Some(a.unwrap_or_default() + b.unwrap_or_default()),
+                // An agent that tells of a gain would pay for others: nothing gives a budget back.
+                (a, b) => Some(a.unwrap_or_default().max(0.0) + b.unwrap_or_default().max(0.0)),
             },
         })
     }
@@ -221,5 +222,18 @@ impl Finish {
             complaint: None,
             misfit: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_cannot_have_used_breaks_no_sum_and_gives_nothing_back() {
+        let much = Usage { input: u64::MAX, output: 1, cost: Some(-5.0), ..Usage::default() };
+        let little = Usage { input: 2, cache_write: 3, cost: Some(0.5), ..Usage::default() };
+        let sum = Usage::sum([much, little].iter()).expect("there are two");
+        assert_eq!((sum.input, sum.tokens(), sum.cost), (u64::MAX, u64::MAX, Some(0.5)));
     }
 }

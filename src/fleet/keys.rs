@@ -10,13 +10,14 @@ use super::record::{KeyUse, Made, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::state::{Cx, Fleet};
 use super::timers::Timer;
+use super::worker::Worker;
 
 impl Fleet {
-    /// Returns what a key made before, refusing one that came with another body.
-    pub fn used(&self, sender: Sender, key: Option<&Keyed>) -> Result<Option<Made>, Refusal> {
+    /// Returns the use of a key that came before, refusing another body.
+    pub fn used(&self, sender: Sender, key: Option<&Keyed>) -> Result<Option<Arc<KeyUse>>, Refusal> {
         let Some(Keyed { key, body, .. }) = key else { return Ok(None) };
         match self.keys.get(&(sender, key.clone())) {
-            Some(used) if used.body == *body => Ok(Some(used.made.clone())),
+            Some(used) if used.body == *body => Ok(Some(used.clone())),
             Some(used) => Err(Refusal::new(
                 RefusalKind::KeyConflict,
                 format!("the key '{key}' was used with another body, for {}", made_word(&used.made)),
@@ -29,27 +30,36 @@ impl Fleet {
     /// Remembers what a keyed call made, also under the request by which it came.
     pub(super) fn use_key(&mut self, cx: &mut Cx, sender: Sender, key: Option<Keyed>, made: Made) {
         let Some(Keyed { key, body, request }) = key else { return };
+        let born = match &made {
+            Made::Worker(name) => self.workers.get(name).map_or(0, |worker| worker.born),
+            Made::Turn(_) | Made::Run(_) => 0,
+        };
         for key in request.into_iter().filter(|request| *request != key).chain([key.clone()]) {
-            self.put_key(cx, KeyUse { sender, key, body: body.clone(), made: made.clone(), at: cx.now });
+            self.put_key(cx, KeyUse { sender, key, body: body.clone(), made: made.clone(), born, at: cx.now });
         }
     }
 
-    /// Returns what a key made before. From now on it is found by the request that repeats the call, too: that one may
-    /// be cut off like the first.
+    /// Returns the use of a key that came before. From now on what it made is found by the request that repeats the call,
+    /// too: that one may be cut off like the first.
     pub(super) fn used_again(
         &mut self,
         cx: &mut Cx,
         sender: Sender,
         key: Option<&Keyed>,
-    ) -> Result<Option<Made>, Refusal> {
-        let made = self.used(sender, key)?;
-        if let (Some(made), Some(Keyed { body, request: Some(request), .. })) = (&made, key)
+    ) -> Result<Option<Arc<KeyUse>>, Refusal> {
+        let used = self.used(sender, key)?;
+        if let (Some(used), Some(Keyed { request: Some(request), .. })) = (&used, key)
             && self.made_by(sender, request).is_none()
         {
-            let (key, body, made) = (request.clone(), body.clone(), made.clone());
-            self.put_key(cx, KeyUse { sender, key, body, made, at: cx.now });
+            self.put_key(cx, KeyUse { key: request.clone(), at: cx.now, ..(**used).clone() });
         }
-        Ok(made)
+        Ok(used)
+    }
+
+    /// Returns the worker that a key made, if it is still there: another one may have got its name.
+    pub(super) fn worker_made(&self, used: &KeyUse) -> Option<&Arc<Worker>> {
+        let Made::Worker(name) = &used.made else { return None };
+        self.workers.get(name).filter(|worker| worker.born == used.born)
     }
 
     fn put_key(&mut self, cx: &mut Cx, used: KeyUse) {
@@ -59,9 +69,9 @@ impl Fleet {
         cx.record(Record::Key(used));
     }
 
-    /// Returns what a request of a session made, if it is still known.
-    pub(super) fn made_by(&self, sender: Sender, request: &Key) -> Option<Made> {
-        self.keys.get(&(sender, request.clone())).map(|used| used.made.clone())
+    /// Returns what a request of a session came to, if it is still known.
+    pub(super) fn made_by(&self, sender: Sender, request: &Key) -> Option<Arc<KeyUse>> {
+        self.keys.get(&(sender, request.clone())).cloned()
     }
 }
 

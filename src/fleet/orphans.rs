@@ -20,7 +20,7 @@ impl Fleet {
 
     fn any_of_role(&self, routed: Option<&Decision>) -> Option<Address> {
         let role = routed?.role.as_ref()?;
-        let is_known = self.team.as_ref().is_some_and(|team| team.roles.contains_key(role));
+        let is_known = self.team.as_ref().is_none_or(|team| team.roles.contains_key(role));
         is_known.then(|| Address::Role(role.clone()))
     }
 

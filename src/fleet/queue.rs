@@ -91,9 +91,9 @@ impl Queue {
         self.urgent.is_empty() && self.lanes.is_empty()
     }
 
-    /// Returns whether something urgent waits.
-    pub fn has_urgent(&self) -> bool {
-        !self.urgent.is_empty()
+    /// Returns whether something urgent waits whose address can be served now.
+    pub fn has_urgent(&self, can_serve: impl Fn(&Address) -> bool) -> bool {
+        self.urgent.values().any(|(_, to)| can_serve(to))
     }
 
     /// Returns how many turns wait for one address.

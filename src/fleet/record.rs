@@ -91,6 +91,9 @@ pub struct KeyUse {
     pub body: String,
     /// What came of it.
     pub made: Made,
+    /// The first session of the worker that it made: another one may have its name by now.
+    #[serde(default)]
+    pub born: u64,
     /// When.
     pub at: Time,
 }
@@ -123,6 +126,20 @@ pub struct Event {
     pub worker: Option<WorkerName>,
     /// What happened, in a few words; never message text.
     pub what: String,
+}
+
+impl Saved {
+    /// Returns the last moment that is known of anything that is open and timed. Time goes on from there: a clock that was
+    /// put back meanwhile would make every deadline and every sleep longer by so much.
+    pub fn last_moment(&self) -> Time {
+        let turns = self.turns.iter().filter(|turn| !turn.state.is_settled()).map(Turn::since);
+        let runs = self.runs.iter().filter(|run| run.outcome.is_none()).map(|run| run.started);
+        let steps = self.steps.iter().map(|step| step.began);
+        let workers = self.workers.iter().map(|worker| worker.since);
+        let failures = self.budgets.iter().filter_map(|(_, budget)| budget.failures.last().copied());
+        let seat = self.seat.iter().map(|seat| seat.since);
+        turns.chain(runs).chain(steps).chain(workers).chain(failures).chain(seat).max().unwrap_or_default()
+    }
 }
 
 /// Everything that is read back at a start.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::caller::Sender;
 use super::mail::Message;
 use super::record::Saved;
+use super::run::RunOutcome;
 use super::state::{Fleet, Limits};
 use super::timers::Timer;
 use super::turn::{Priority, TurnState};
@@ -19,9 +20,6 @@ impl Fleet {
         for worker in saved.workers {
             if worker.state != WorkerState::Gone {
                 fleet.time_idle(&worker);
-                if let (WorkerState::Clearing | WorkerState::Draining, Some(turn)) = (&worker.state, worker.turn) {
-                    fleet.at(worker.since + fleet.limits.grace, Timer::Grace(worker.name.clone(), turn));
-                }
                 fleet.set_worker(Arc::new(worker));
             }
         }
@@ -37,6 +35,7 @@ impl Fleet {
             fleet.know_as(&turn);
             fleet.turns.insert(turn.id, Arc::new(turn));
         }
+        fleet.time_graces();
         for step in saved.steps {
             if let (Some(until), None) = (step.until, step.seq) {
                 fleet.at(until, Timer::Sleep(step.run, step.path.clone()));
@@ -44,7 +43,9 @@ impl Fleet {
             fleet.steps.insert((step.run, step.path.clone()), Arc::new(step));
         }
         for run in saved.runs {
-            if let (Some(at), None) = (run.deadline, run.outcome) {
+            // One that its deadline has closed already has only its grace left.
+            let is_over = run.closing.as_ref().is_some_and(|closing| closing.outcome == RunOutcome::TimedOut);
+            if let (Some(at), None, false) = (run.deadline, run.outcome, is_over) {
                 fleet.at(at, Timer::RunDeadline(run.id));
             }
             if let (Some(closing), None) = (&run.closing, run.outcome) {
@@ -107,6 +108,19 @@ impl Fleet {
             paused: self.paused.clone(),
             seat: self.seat.as_deref().cloned(),
             drafts: self.drafts.iter().map(|(turn, text)| (*turn, text.clone())).collect(),
+        }
+    }
+
+    /// Times those whose turn was ended over them and who are not idle yet.
+    fn time_graces(&mut self) {
+        let told = self.workers.values().filter_map(|worker| {
+            let is_told = matches!(worker.state, WorkerState::Clearing | WorkerState::Draining);
+            let turn = worker.turn.filter(|_| is_told)?;
+            let is_over = self.turns.get(&turn).is_none_or(|turn| turn.state.is_settled());
+            is_over.then(|| (worker.since + self.limits.grace, Timer::Grace(worker.name.clone(), turn)))
+        });
+        for (at, timer) in told.collect::<Vec<_>>() {
+            self.at(at, timer);
         }
     }
 

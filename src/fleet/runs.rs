@@ -180,7 +180,7 @@ impl Fleet {
         let Some(at) = turn.step.clone() else { return false };
         let Some(step) = self.steps.get(&(at.run, at.path.clone())).cloned() else { return false };
         let alive = self.runs.get(&at.run).is_some_and(|run| run.outcome.is_none());
-        if !alive || !outcome.may_retry() || step.retries == 0 || self.role_of(&turn.to).is_err() {
+        if !alive || !outcome.may_retry() || step.retries == 0 || !self.may_wait_again(&turn.to) {
             return false;
         }
         if self.closed(cx, at.run).is_some() {
@@ -242,8 +242,8 @@ impl Fleet {
         run.ended = Some(cx.now);
         // Recorded as ended first, so that nothing below is answered into it or tried again.
         self.put_run(cx, run);
-        let open: Vec<TurnId> =
-            self.turns.values().filter(|turn| turn.sender == Sender::Run(id)).map(|turn| turn.id).collect();
+        let mut open: Vec<TurnId> = self.open_steps(id).filter_map(|step| step.turn).collect();
+        open.sort_unstable();
         for turn in open {
             self.end_turn(cx, turn, Finish::without_reply(Outcome::Cancelled, "its run has ended"));
         }

@@ -135,6 +135,10 @@ impl Fleet {
         self.note_usage(cx, name, finish.usage.as_ref());
         let worker = self.workers.get(name).cloned().unwrap_or(worker);
         let open = self.turns.get(&id).is_some_and(|turn| !turn.state.is_settled());
+        if let Some(usage) = &finish.usage {
+            self.pay_late(cx, name, usage);
+        }
+        let worker = self.workers.get(name).cloned().unwrap_or(worker);
         let turns = worker.turns + u32::from(open);
         if idle || !open || worker.state == WorkerState::Draining {
             self.put_worker(cx, Worker { turns, ..(*worker).clone() });

@@ -15,7 +15,7 @@ use super::team::Address;
 use super::timers::Timer;
 use super::turn::{Outcome, Turn, TurnState};
 use super::waits::Subject;
-use super::worker::{Worker, WorkerState};
+use super::worker::{Cut, Worker, WorkerState};
 
 impl Fleet {
     /// Ends a turn from outside: a deadline, a cancel, the end of its run. A worker that has it is interrupted and
@@ -34,11 +34,20 @@ impl Fleet {
                 _ => WorkerState::Clearing,
             };
             let late = self.late_for(&turn, &finish);
-            let worker = self.put_worker(cx, Worker { state, since: cx.now, late, ..(*worker).clone() });
+            let cut = Some(Box::new(self.cut_of(&turn)));
+            let worker = self.put_worker(cx, Worker { state, since: cx.now, late, cut, ..(*worker).clone() });
             cx.effect(Effect::Work(WorkEffect::Interrupt(worker.clone(), id)));
             self.at(cx.now + self.limits.grace, Timer::Grace(worker.name.clone(), id));
         }
         self.settle(cx, id, finish);
+    }
+
+    fn cut_of(&self, turn: &Turn) -> Cut {
+        let pay = match turn.sender {
+            Sender::Run(run) => self.up_from(run),
+            Sender::Leader | Sender::Operator | Sender::Fleetd => Vec::new(),
+        };
+        Cut { hand: turn.hands(), pay }
     }
 
     /// Settles a turn. What comes later for the same turn changes nothing.

@@ -173,6 +173,9 @@ pub struct Turn {
     /// The turn that this one tries again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<TurnId>,
+    /// The turn that tries this one again by the word of a handler; there is one at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried_as: Option<TurnId>,
     /// Who had the turns that this one tries again; it goes to another worker where there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<WorkerName>,
@@ -230,6 +233,7 @@ impl Turn {
             deadline: None,
             timeout: None,
             retry_of: None,
+            retried_as: None,
             tried: Vec::new(),
             shape: None,
             amends: None,

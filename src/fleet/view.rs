@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
 use super::ids::{MessageId, ProfileName, QuestionId, RoleName, RunId, TurnId, WorkerName};
+use super::life::Renewal;
 use super::load::{EndpointLoad, RoleLoad};
 use super::mail::{Asker, Message, Question};
 use super::run::Run;
@@ -233,6 +234,17 @@ impl Fleet {
         self.messages.values().find(|message| message.id == id)
     }
 
+    /// Returns the turns of history whose replies are still to be read: the notes for sessions that were given nothing yet,
+    /// and answers that were sent back to somebody who has not had them again.
+    pub fn still_read(&self) -> Vec<TurnId> {
+        let notes = self.workers.values().filter_map(|worker| match worker.life.renewal {
+            Some(Renewal::Ending(note) | Renewal::Fresh(note)) => note,
+            Some(Renewal::Due | Renewal::Asked(_)) | None => None,
+        });
+        let open = self.turns.values().filter(|turn| !turn.state.is_settled());
+        notes.chain(open.filter_map(|turn| Some(turn.amends.as_ref()?.of))).collect()
+    }
+
     /// Returns how many callers wait right now.
     pub fn waiting_callers(&self) -> usize {
         self.waits.len()
@@ -240,8 +252,8 @@ impl Fleet {
 
     /// Returns how many of the same sender's turns go first, while a turn is queued.
     pub fn ahead(&self, turn: &Turn) -> Option<usize> {
-        let role = self.role_of(&turn.to).ok().filter(|_| turn.state == TurnState::Queued)?;
-        Some(self.queues.get(&role)?.ahead(turn.id, turn.sender))
+        let queue = self.queues.get(&self.queue_of(&turn.to)).filter(|_| turn.state == TurnState::Queued)?;
+        Some(queue.ahead(turn.id, turn.sender))
     }
 
     /// Returns a turn as people are shown it.

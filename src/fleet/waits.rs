@@ -162,14 +162,14 @@ impl Fleet {
             };
         }
         let Some(sender) = caller.sender() else { return cx.answer(ticket, Err(nothing_began())) };
-        match self.made_by(sender, request) {
-            Some(Made::Turn(turn)) => self.wait_turn(cx, ticket, sender, turn, until),
-            Some(Made::Run(run)) => self.wait_run(cx, ticket, sender, run, until),
-            Some(Made::Worker(name)) => match self.workers.get(&name).cloned() {
+        let Some(used) = self.made_by(sender, request) else { return cx.answer(ticket, Err(nothing_began())) };
+        match &used.made {
+            Made::Turn(turn) => self.wait_turn(cx, ticket, sender, *turn, until),
+            Made::Run(run) => self.wait_run(cx, ticket, sender, *run, until),
+            Made::Worker(name) => match self.worker_made(&used).cloned() {
                 Some(worker) => self.tell_worker_or_wait(cx, ticket, &worker),
-                None => cx.answer(ticket, Err(self.unknown_worker(&name))),
+                None => cx.answer(ticket, Err(self.unknown_worker(name))),
             },
-            None => cx.answer(ticket, Err(nothing_began())),
         }
     }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::commands::COMMAND;
-use super::ids::{RoleName, TurnId, WorkerName};
+use super::ids::{RoleName, RunId, TurnId, WorkerName};
 use super::late::Late;
 use super::life::{Life, Renewal};
 use super::team::Profile;
@@ -94,12 +94,28 @@ pub struct Worker {
     /// The number of its session, which no other worker ever had; 0 for one that lives only inside its turns.
     #[serde(default)]
     pub session: u64,
+    /// The number of the first session under this name, which a fresh one in its place keeps.
+    #[serde(default)]
+    pub born: u64,
     /// Who gets its reply should it still come, to the turn that it has and that ended without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<Box<Late>>,
+    /// What is kept of the turn that it has, where that was ended over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Box<Cut>>,
     /// What is kept of its present session.
     #[serde(default)]
     pub life: Life,
+}
+
+/// What is kept of a turn that was ended over its worker, until that is free.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// How often it had been handed out.
+    pub hand: usize,
+    /// The runs that pay for what it took, if it was a run's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pay: Vec<RunId>,
 }
 
 impl Worker {

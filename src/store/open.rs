@@ -2,7 +2,7 @@
 //!
 //! A file that is not ours, newer or damaged is left exactly as it was found. Nothing is ever deleted here.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -10,15 +10,21 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::check::first_damage;
 use super::error::StoreError;
 use super::schema::{APPLICATION, VERSION, migrate};
 use super::state_dir::StateDir;
 
 /// How long a statement waits for a lock that some other program, such as a person's SQL shell, holds.
-const BUSY: Duration = Duration::from_secs(2);
+pub(super) const BUSY: Duration = Duration::from_secs(2);
 
-/// Opens the file for the writer, makes it where it is missing, and brings its schema up to date.
-pub(super) fn for_writing(state: &StateDir, max_pages: Option<u32>) -> Result<Connection, StoreError> {
+/// Opens the file for the writer, makes it where it is missing, and brings its schema up to date. One that is larger than
+/// `at_once` is not checked here; returns whether it was.
+pub(super) fn for_writing(
+    state: &StateDir,
+    max_pages: Option<u32>,
+    at_once: u64,
+) -> Result<(Connection, bool), StoreError> {
     let file = &*state.store_file();
     create_private(file)?;
     check_header(file)?;
@@ -27,7 +33,10 @@ pub(super) fn for_writing(state: &StateDir, max_pages: Option<u32>) -> Result<Co
     let conn = Connection::open_with_flags(file, flags).map_err(failed)?;
     conn.busy_timeout(BUSY).map_err(failed)?;
     let version = check_version(file, &conn)?;
-    check_integrity(file, &conn)?;
+    let is_checked = fs::metadata(file).map_err(|error| StoreError::of_file(file, &error))?.len() <= at_once;
+    if is_checked {
+        check_integrity(file, &conn)?;
+    }
     if version == 0 {
         // Before the schema is there: should this be cut short, the next start finds the file as new as it is now.
         state.set_old_files_aside()?;
@@ -37,7 +46,7 @@ pub(super) fn for_writing(state: &StateDir, max_pages: Option<u32>) -> Result<Co
     if let Some(pages) = max_pages {
         conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(failed)?;
     }
-    Ok(conn)
+    Ok((conn, is_checked))
 }
 
 /// Opens the file for a reader; the writer has opened it before.
@@ -91,13 +100,10 @@ fn check_version(file: &Path, conn: &Connection) -> Result<i64, StoreError> {
 }
 
 fn check_integrity(file: &Path, conn: &Connection) -> Result<(), StoreError> {
-    let found: String = conn
-        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-        .map_err(|error| StoreError::of_sqlite(file, &error))?;
-    if found == "ok" {
-        return Ok(());
+    match first_damage(conn).map_err(|error| StoreError::of_sqlite(file, &error))? {
+        None => Ok(()),
+        Some(found) => Err(StoreError::Damaged { file: file.into(), found }),
     }
-    Err(StoreError::Damaged { file: file.into(), found: found.replace('\n', " ") })
 }
 
 fn settings(conn: &Connection) -> rusqlite::Result<()> {

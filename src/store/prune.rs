@@ -1,11 +1,14 @@
 //! Drops old history, a bounded piece at a time: collected turns and runs with their texts, events, sources that
 //! nothing uses, sessions of clients that never came back. What is open is never touched.
 
+use std::collections::HashSet;
+
 use rusqlite::params;
 use tokio::sync::oneshot;
 
 use super::statements::{Statements, int};
 use crate::engine::ports::JournalError;
+use crate::fleet::ids::TurnId;
 use crate::fleet::time::Time;
 
 /// How many turns, runs or events go in one transaction.
@@ -16,9 +19,12 @@ const SOURCES: i64 = 20;
 /// One order to drop what is older than a moment.
 pub(super) struct Prune {
     before: i64,
+    keep: HashSet<i64>,
     done: oneshot::Sender<Result<u64, JournalError>>,
     dropped: u64,
     stage: Stage,
+    /// How many old turns were met that are kept; they stand before all others.
+    kept: i64,
     /// Events up to this number were looked at.
     looked_at: i64,
 }
@@ -31,14 +37,15 @@ enum Stage {
 }
 
 impl Prune {
-    pub(super) fn new(before: Time, done: oneshot::Sender<Result<u64, JournalError>>) -> Prune {
-        Prune { before: int(before.0), done, dropped: 0, stage: Stage::Turns, looked_at: 0 }
+    pub(super) fn new(before: Time, keep: Vec<TurnId>, done: oneshot::Sender<Result<u64, JournalError>>) -> Prune {
+        let keep = keep.into_iter().map(|turn| int(turn.0)).collect();
+        Prune { before: int(before.0), keep, done, dropped: 0, stage: Stage::Turns, kept: 0, looked_at: 0 }
     }
 
     /// Drops one piece; returns whether there is more to do.
     pub(super) fn piece(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<bool> {
         let next = match self.stage {
-            Stage::Turns => (self.turns(statements)? < PIECE).then_some(Stage::Runs),
+            Stage::Turns => self.turns(statements)?.then_some(Stage::Runs),
             Stage::Runs => (self.runs(statements)? < PIECE).then_some(Stage::Events),
             Stage::Events => (!self.events(statements)?).then_some(Stage::Sources),
             Stage::Sources => {
@@ -58,11 +65,15 @@ impl Prune {
         self.done.send(result.map(|()| self.dropped)).ok();
     }
 
-    fn turns(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<i64> {
+    /// Returns whether these were the last.
+    fn turns(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<bool> {
         let old: Vec<(i64, i64)> = statements
-            .get("SELECT id, prompt_of FROM turns WHERE state = 'collected' AND at < ?1 ORDER BY at LIMIT ?2")?
-            .query_map(params![self.before, PIECE], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .get(TURNS_OLD)?
+            .query_map(params![self.before, PIECE, self.kept], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect::<Result<_, _>>()?;
+        let found = old.len();
+        let (kept, old): (Vec<_>, Vec<_>) = old.into_iter().partition(|(turn, _)| self.keep.contains(turn));
+        self.kept += i64::try_from(kept.len()).unwrap_or(i64::MAX);
         for (turn, _) in &old {
             statements.get("DELETE FROM turns WHERE id = ?1")?.execute(params![turn])?;
             statements.get("DELETE FROM envelopes WHERE turn = ?1")?.execute(params![turn])?;
@@ -74,7 +85,8 @@ impl Prune {
                 statements.get(PROMPT_UNUSED)?.execute(params![prompt_of])?;
             }
         }
-        Ok(self.count(old.len()))
+        self.count(old.len());
+        Ok(i64::try_from(found).unwrap_or(i64::MAX) < PIECE)
     }
 
     fn runs(&mut self, statements: &mut Statements<'_>) -> rusqlite::Result<i64> {
@@ -110,6 +122,8 @@ impl Prune {
     }
 }
 
+const TURNS_OLD: &str = "SELECT id, prompt_of FROM turns WHERE state = 'collected' AND at < ?1 \
+    ORDER BY at, id LIMIT ?2 OFFSET ?3";
 /// A prompt may serve a turn and its retries.
 const PROMPT_UNUSED: &str = "DELETE FROM prompts WHERE turn = ?1 \
     AND NOT EXISTS (SELECT 1 FROM turns WHERE id = ?1) \

@@ -73,3 +73,42 @@ pub(super) fn migrate(conn: &Connection, from: i64) -> rusqlite::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns everything that stands in the schema of a file.
+    fn of(conn: &Connection) -> Vec<(String, String)> {
+        let mut rows = conn.prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name").expect("SQL");
+        let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("it is read");
+        rows.collect::<Result<_, _>>().expect("rows")
+    }
+
+    fn version(conn: &Connection) -> i64 {
+        conn.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a number")
+    }
+
+    #[test]
+    fn every_earlier_version_is_led_to_the_present_one_also_by_a_second_try() {
+        let new = Connection::open_in_memory().expect("memory");
+        migrate(&new, 0).expect("a new one");
+        for from in 0..=MIGRATIONS.len() {
+            let old = Connection::open_in_memory().expect("memory");
+            for step in &MIGRATIONS[..from] {
+                old.execute_batch(step).expect("a step");
+            }
+            let from = from as i64;
+            old.pragma_update(None, "user_version", from).expect("a version");
+            if from < VERSION {
+                // Something stands in the way of the last step: what was done before it counts, and nothing of it.
+                old.execute_batch("CREATE TABLE late (other TEXT)").expect("another table");
+                migrate(&old, from).expect_err("the last step fails");
+                assert_eq!(version(&old), VERSION - 1, "from {from}");
+                old.execute_batch("DROP TABLE late").expect("gone");
+            }
+            migrate(&old, version(&old)).expect("the second try");
+            assert_eq!((version(&old), of(&old)), (VERSION, of(&new)), "from {from}");
+        }
+    }
+}

@@ -1,19 +1,22 @@
 //! The state directory of a fleet: made private, checked, and locked, so that one daemon at a time has it.
 //!
-//! The lock is the kernel's (`flock`): it ends with the process, however that ends. What stands in the lock file is
-//! for people and for the command line, which finds the daemon by it. No SQL here.
+//! The lock is the kernel's (`flock`) on the directory itself: it ends with the process, however that ends, and no file
+//! can be removed with it. What stands in the lock file is for people and for the command line, which finds the daemon
+//! by it. No SQL here.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
+use crate::process::ProcessId;
 
 pub(super) const STORE: &str = "fleet.db";
 const LOCK: &str = "lock";
@@ -24,6 +27,9 @@ const AUDIT: &str = "audit.jsonl";
 const PANES: &str = "panes.";
 /// What the command line reads to find the daemon; there only while one listens.
 const DAEMON: &str = "daemon.json";
+
+/// How long the lock of a daemon is waited for that was killed: a program that it was about to start has it for a moment.
+const LEFT: Duration = Duration::from_secs(2);
 
 /// The state directory, held by this process as long as one clone lives.
 #[derive(Clone, Debug)]
@@ -119,14 +125,37 @@ impl StateDir {
 }
 
 impl Holder {
+    /// Returns whether the process that wrote this is known to have ended.
+    fn is_dead(&self) -> bool {
+        let pid = u32::try_from(self.pid).unwrap_or_default();
+        let process = self.start.map(|start_time| ProcessId { pid, start_time });
+        process.is_some_and(|process| !process.is_alive())
+    }
+
     fn this_process() -> Holder {
         Holder { pid: rustix::process::getpid().as_raw_nonzero().get(), start: start_of_this_process(), listen: None }
     }
 }
 
+fn lock_both(file: &File, dir: &File) -> Result<(), Errno> {
+    flock(file, FlockOperation::NonBlockingLockExclusive)?;
+    match flock(dir, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(Errno::WOULDBLOCK),
+        // Some file systems of a network lock files only.
+        _ => Ok(()),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "nobody tells when a lock is free that is not waited for in the kernel")]
+fn rest() {
+    std::thread::sleep(Duration::from_millis(10));
+}
+
 #[derive(Debug)]
 struct Lock {
     file: File,
+    /// The directory, locked as well where its file system can: somebody may remove the file.
+    _dir: File,
     told: PathBuf,
 }
 
@@ -141,16 +170,24 @@ impl Lock {
             .mode(0o600)
             .open(dir.join(LOCK))
             .map_err(|error| failed(&error))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => {
-                let holder = StateDir::holder(dir);
-                let pid = holder.as_ref().map(|holder| holder.pid);
-                return Err(StoreError::Held { dir: dir.into(), pid, listen: holder.and_then(|holder| holder.listen) });
+        let opened = File::open(dir).map_err(|error| failed(&error))?;
+        let end = Instant::now() + LEFT;
+        loop {
+            match lock_both(&file, &opened) {
+                Ok(()) => break,
+                Err(Errno::WOULDBLOCK) => {
+                    let holder = StateDir::holder(dir);
+                    if holder.as_ref().is_some_and(Holder::is_dead) && Instant::now() < end {
+                        rest();
+                        continue;
+                    }
+                    let (pid, listen) = holder.map_or((None, None), |holder| (Some(holder.pid), holder.listen));
+                    return Err(StoreError::Held { dir: dir.into(), pid, listen });
+                }
+                Err(errno) => return Err(failed(&errno.into())),
             }
-            Err(errno) => return Err(failed(&errno.into())),
         }
-        let lock = Lock { file, told: dir.join(DAEMON) };
+        let lock = Lock { file, _dir: opened, told: dir.join(DAEMON) };
         // What a killed daemon left would send the command line to an address that may now be another program's.
         lock.untell().and_then(|()| lock.write(&Holder::this_process())).map_err(|error| failed(&error))?;
         Ok(lock)

@@ -5,15 +5,20 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, params};
 use tokio::sync::{mpsc, oneshot};
 
+use super::check::Damage;
 use super::error::journal_error;
+use super::open::BUSY;
+use super::place::Place;
 use super::prune::Prune;
 use super::rows::{self, RowError};
 use super::statements::{Statements, int};
 use crate::engine::ports::{Boxed, JournalError};
+use crate::fleet::ids::TurnId;
 use crate::fleet::record::Record;
 use crate::fleet::time::Time;
 
@@ -39,11 +44,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(file: PathBuf, conn: Connection) -> std::io::Result<Writer> {
+    pub(super) fn start(file: PathBuf, conn: Connection, damage: Damage) -> std::io::Result<Writer> {
         let (orders, waiting) = mpsc::channel(WAITING);
-        let thread = std::thread::Builder::new()
-            .name("store-writer".into())
-            .spawn(move || Work { file, waiting, held: None, prunes: Vec::new(), in_doubt: false }.go_on(&conn))?;
+        let place = Place::of(&file)?;
+        let thread = std::thread::Builder::new().name("store-writer".into()).spawn(move || {
+            Work { file, place, damage, waiting, held: None, prunes: Vec::new(), in_doubt: false }.go_on(&conn)
+        })?;
         Ok(Writer { orders: Some(orders), thread: Some(thread) })
     }
 
@@ -55,9 +61,9 @@ impl Writer {
     }
 
     /// Drops what is older than a moment; returns how many turns, runs and events that were.
-    pub(super) fn prune(&self, before: Time) -> Boxed<Result<u64, JournalError>> {
+    pub(super) fn prune(&self, before: Time, keep: Vec<TurnId>) -> Boxed<Result<u64, JournalError>> {
         let (done, answer) = oneshot::channel();
-        self.order(Order::Prune(Prune::new(before, done)), answer)
+        self.order(Order::Prune(Prune::new(before, keep, done)), answer)
     }
 
     fn order<T: Send + 'static>(
@@ -103,6 +109,8 @@ struct Request {
 /// What the writer thread owns.
 struct Work {
     file: PathBuf,
+    place: Place,
+    damage: Damage,
     waiting: mpsc::Receiver<Order>,
     /// An order that was taken from the channel but did not fit the group before it.
     held: Option<Order>,
@@ -176,6 +184,10 @@ impl Work {
         work: impl FnOnce(&mut Statements<'_>) -> Result<T, RowError>,
     ) -> Result<T, JournalError> {
         let conn = statements.conn();
+        if let Err(why) = self.usable() {
+            tracing::error!(%why, "the store does not commit");
+            return Err(JournalError::Failed(why));
+        }
         let attempt = (|| {
             if self.in_doubt {
                 overwrite(conn)?;
@@ -201,6 +213,15 @@ impl Work {
             tracing::error!(%error, "the store did not commit");
             error
         })
+    }
+
+    /// What is written into a file that nobody can open again, or that is damaged, is not stored.
+    fn usable(&self) -> Result<(), String> {
+        self.place.check()?;
+        match self.damage.get() {
+            None => Ok(()),
+            Some(found) => Err(format!("the store {} is damaged: {found}", self.file.display())),
+        }
     }
 
     fn undo(&self, conn: &Connection) {
@@ -250,9 +271,14 @@ fn overwrite(conn: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Brings the write-ahead file's content home and cuts it. Where a reader is in the way, the next commit does it.
+/// Brings the write-ahead file's content home and cuts it. Where a reader is in the way, nobody waits for it: a later
+/// commit does it.
 fn shorten(conn: &Connection) {
-    if let Err(error) = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+    let cut = (|| {
+        conn.busy_timeout(Duration::ZERO)?;
+        conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+    })();
+    if let Err(error) = cut.and(conn.busy_timeout(BUSY)) {
         tracing::debug!(%error, "the write-ahead file was not cut");
     }
 }

@@ -98,7 +98,7 @@ impl Journal for Disk {
     fn sources(&self, _: String) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
         now(None)
     }
-    fn prune(&self, _: Time) -> Boxed<Result<u64, JournalError>> {
+    fn prune(&self, _: Time, _: Vec<TurnId>) -> Boxed<Result<u64, JournalError>> {
         now(0)
     }
 }
@@ -309,4 +309,27 @@ async fn a_role_opens_though_nobody_tells_that_the_machine_slept() {
     bench.ahead.store(12 * 3_600_000, Ordering::SeqCst);
     let order = tokio::time::timeout(Duration::from_secs(20), bench.orders.recv()).await;
     assert!(matches!(order, Ok(Some(WorkEffect::Hand(_, handed))) if handed.id == turn), "it is 12:16");
+}
+
+#[tokio::test]
+async fn a_repeated_call_gets_its_turn_whatever_was_saved_meanwhile() {
+    let bench = bench().await;
+    let team = bench.handle.fleet().team().cloned().unwrap();
+    let shaped = |number: u64, shapes: &[(&str, Value)]| {
+        let shapes = shapes.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+        let generation = Generation { number, hash: number.to_string() };
+        Arc::new(Team { generation, shapes, ..(*team).clone() })
+    };
+    let word = serde_json::json!({"type": "object", "properties": {"word": {"type": "string"}}});
+    bench.handle.take_team(shaped(2, &[("finding", word)])).await;
+    bench.handle.in_force(2).await;
+    let request = SendRequest { schema: Some("finding".into()), key: Some("k".into()), ..message() };
+    let first = bench.handle.send(&Caller::Leader, request.clone(), &Origin::default()).await.unwrap();
+    bench.handle.take_team(shaped(3, &[])).await;
+    bench.handle.in_force(3).await;
+    let again = bench.handle.send(&Caller::Leader, request.clone(), &Origin::default()).await.unwrap();
+    assert_eq!(again.turn.id, first.turn.id);
+    let other = SendRequest { key: Some("other".into()), ..request };
+    let refused = bench.handle.send(&Caller::Leader, other, &Origin::default()).await.unwrap_err();
+    assert_eq!(refused.kind, RefusalKind::Invalid, "a new one is judged by what is in force");
 }

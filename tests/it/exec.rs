@@ -67,6 +67,15 @@ impl Prompts {
         self.2.lock().unwrap().insert(TurnId(turn), Arc::new(serde_json::from_value(envelope).unwrap()));
     }
 
+    /// The store has a late reply to this turn from now on, of which the file has more.
+    fn put_long_late_reply(&self, turn: u64, path: &std::path::Path) {
+        let envelope = serde_json::json!({
+            "turn": TurnId(turn), "from": {}, "ok": true, "outcome": "replied", "text": "so far", "generation": 1,
+            "times": {"accepted": 0, "settled": 1}, "truncated": {"path": path, "bytes": 9_000_000},
+        });
+        self.3.lock().unwrap().insert(TurnId(turn), Arc::new(serde_json::from_value(envelope).unwrap()));
+    }
+
     /// The store has this prompt from now on.
     pub fn put(&self, turn: u64, prompt: &str) {
         self.0.lock().unwrap().insert(TurnId(turn), (prompt.into(), TurnState::Handed));
@@ -124,7 +133,7 @@ impl Journal for Prompts {
     fn sources(&self, _: String) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
         answer(None)
     }
-    fn prune(&self, _: Time) -> Boxed<Result<u64, JournalError>> {
+    fn prune(&self, _: Time, _: Vec<TurnId>) -> Boxed<Result<u64, JournalError>> {
         answer(0)
     }
 }
@@ -214,7 +223,9 @@ impl House {
             process: None,
             turns: 0,
             session: 0,
+            born: 0,
             late: None,
+            cut: None,
             life: Default::default(),
         }
     }
@@ -528,9 +539,15 @@ async fn leftovers_of_ended_turns_go_at_the_next_start_and_no_others() {
     let house = House::new();
     house.turn(1, "");
     house.turn(2, "");
-    house.prompts.0.lock().unwrap().insert(TurnId(2), ("".into(), TurnState::Collected));
-    for turn in [1, 2, 3] {
+    for turn in [2, 4] {
+        house.prompts.0.lock().unwrap().insert(TurnId(turn), ("".into(), TurnState::Collected));
+    }
+    for turn in [1, 2, 3, 4, 5] {
         house.dir(turn).create().unwrap();
+    }
+    // Of a late reply that waits its file is kept, also when history has forgotten its turn.
+    for turn in [4, 5] {
+        house.prompts.put_long_late_reply(turn, &house.dir(turn).stdout());
     }
     let half = house.turns().join(format!("{}t9", TurnDir::REMOVED));
     fs::create_dir(&half).unwrap();
@@ -542,7 +559,7 @@ async fn leftovers_of_ended_turns_go_at_the_next_start_and_no_others() {
         names.sort();
         names
     };
-    until(|| (left() == ["mine", "t1"]).then_some(())).await;
+    until(|| (left() == ["mine", "t1", "t4", "t5"]).then_some(())).await;
 }
 
 /// A time in which the launcher meets only trouble, and must report nothing.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use fleetd::fleet::bounds::RunBudget;
-use fleetd::fleet::envelope::Usage;
+use fleetd::fleet::envelope::{Finish, Usage};
 use fleetd::fleet::ids::{RunId, TurnId};
 use fleetd::fleet::input::{Input, Sighting};
 use fleetd::fleet::run::{RunOutcome, StepRequest};
@@ -153,4 +153,23 @@ fn tokens_and_money_are_counted_as_agents_tell_them() {
         assert_eq!(stage.answered(run)[0].1["why"], json!(why));
         assert_eq!(stage.fleet.run(run).and_then(|run| run.usage).map(|usage| usage.tokens()), Some(110));
     }
+}
+
+#[test]
+fn what_a_turn_took_that_was_ended_over_its_worker_is_paid_by_its_run() {
+    let mut stage = with_budget(RunBudget { tokens: Some(100), ..RunBudget::default() });
+    let run = stage.runs(None);
+    stage.reach(run, "send#1", part("w", Some(Span::seconds(5)), 0));
+    stage.taken(TurnId(2));
+    stage.after(Span::seconds(5));
+    assert_eq!(stage.answered(run)[0].1["error"], json!("timed_out"));
+    stage.restart();
+    let usage = Some(Usage { input: 60, output: 50, ..Usage::default() });
+    for _ in 0..2 {
+        let finish = Box::new(Finish { usage: usage.clone(), ..finish(Outcome::Failed) });
+        stage.seen(Sighting::Finished { worker: "w-1".into(), turn: TurnId(2), finish, idle: true });
+    }
+    assert_eq!(stage.fleet.run(run).and_then(|run| run.usage.clone()), usage, "counted, and once");
+    stage.reach(run, "send#2", part("w", None, 0));
+    assert_eq!(stage.answered(run)[0].1["why"], json!("110 of 100 tokens are used"));
 }

@@ -76,6 +76,22 @@ fn a_place_on_an_endpoint_goes_to_each_role_in_turn_and_to_what_is_urgent_first(
 }
 
 #[test]
+fn what_is_urgent_and_cannot_go_gives_its_role_no_other_ones_place() {
+    let mut stage = stage(2);
+    let (_long, ends) = (stage.send("v"), stage.send("w"));
+    let urgent = stage.sends(SendCall { priority: Priority::Now, ..send_to("v-1") }).expect("accepted");
+    let (v, w) = ([stage.send("v"), stage.send("v")], [stage.send("w"), stage.send("w")]);
+    assert!(stage.waits(urgent).starts_with("busy: v-1 has turn"), "{}", stage.waits(urgent));
+    let (mut ends, mut order) = (ends, Vec::new());
+    for _ in 0..4 {
+        stage.replies(ends);
+        ends = stage.handed()[0];
+        order.push(ends);
+    }
+    assert_eq!(order, [v[0], w[0], v[1], w[1]]);
+}
+
+#[test]
 fn a_full_endpoint_starts_no_session_and_hands_none_to_one_that_is_free() {
     let mut stage = stage(1);
     spawn(&mut stage, "s");

@@ -131,6 +131,13 @@ fn a_handler_retries_what_was_lost_and_nothing_else_and_only_once() {
     assert_eq!(stage.row(again).retry_of, Some(lost));
     stage.step(Input::Act(Action::RetryTurn { turn: lost }));
     assert!(stage.handed().is_empty());
+    // Also when the other try has long been collected, and the daemon was away.
+    stage.replies(again);
+    let reply = stage.row(again).message.expect("it was replied to");
+    stage.leader(Call::Ack(vec![reply])).expect("it lies there");
+    stage.restart();
+    stage.step(Input::Act(Action::RetryTurn { turn: lost }));
+    assert!(stage.handed().is_empty());
 }
 
 #[test]

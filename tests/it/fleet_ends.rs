@@ -1,7 +1,7 @@
 //! How turns end when they do not simply end: deadlines, cancels, deaths, and what comes too late.
 //! A turn can end before its process does, so what the worker is told is looked at as well as the envelope.
 
-use fleetd::fleet::input::{Answer, Call, SendCall, Sighting};
+use fleetd::fleet::input::{Answer, Call, Input, SendCall, Sighting};
 use fleetd::fleet::refusal::RefusalKind;
 use fleetd::fleet::time::Span;
 use fleetd::fleet::turn::Outcome;
@@ -140,4 +140,64 @@ fn late_and_doubled_sightings_change_nothing() {
     assert_eq!(stage.receipt(next), "queued handed");
     assert_eq!(stage.receipt(turn), "queued handed submitted working settled");
     assert_eq!(stage.envelopes[&turn].outcome, Outcome::Replied);
+}
+
+#[test]
+fn evidence_goes_before_a_deadline_that_passes_right_after_a_restart() {
+    let mut stage = Stage::with(2);
+    let (ended, silent) = (with_deadline(5), with_deadline(5));
+    let (ended, silent) = (stage.sends(ended).expect("accepted"), stage.sends(silent).expect("accepted"));
+    stage.taken(ended);
+    stage.taken(silent);
+    stage.now = stage.now + Span(4_900);
+    stage.restart();
+    // Its launcher has to look first, and that takes longer than what is left of the time.
+    stage.after(Span::seconds(1));
+    stage.replies(ended);
+    assert_eq!(stage.envelopes[&ended].outcome, Outcome::Replied, "it ended while nobody looked");
+    stage.after(Span::seconds(4));
+    assert_eq!(stage.envelopes[&silent].outcome, Outcome::TimedOut, "and of the other nothing was seen");
+}
+
+#[test]
+fn a_session_that_was_told_to_stop_its_turn_is_looked_at_after_a_restart_before_it_is_ended() {
+    let mut stage = Stage::with(1);
+    let turn = stage.sends(SendCall { deadline: Some(Span::minutes(1)), ..send_to("s") }).expect("accepted");
+    stage.up("s-1");
+    stage.taken(turn);
+    stage.after(Span::minutes(1));
+    assert_eq!(stage.orders(), [format!("interrupt {turn} at s-1")]);
+    // The daemon is away for longer than the worker has to become idle.
+    stage.now = stage.now + Span::minutes(1);
+    assert_eq!(stage.restart(), [format!("interrupt {turn} at s-1")]);
+    assert_eq!((stage.orders(), stage.worker("s-1")), (Vec::<String>::new(), "clearing"));
+    let mut idle = stage.fleet.clone();
+    idle.step(stage.now, Input::Seen(Sighting::Idle { worker: "s-1".into() }));
+    assert_eq!(idle.worker(&"s-1".into()).map(|worker| worker.state.word()), Some("ready"), "it was idle all the time");
+    stage.after(Span::seconds(5));
+    assert_eq!(stage.orders(), ["stop s-1"], "it was not");
+}
+
+#[test]
+fn the_last_moment_is_that_of_what_is_open() {
+    let mut stage = Stage::with(1);
+    let moment = |stage: &Stage| stage.fleet.saved().last_moment();
+    let began = stage.now;
+    let (first, waits) = (stage.send("w"), stage.send("w"));
+    stage.after(Span::seconds(5));
+    assert_eq!(moment(&stage), began, "nothing happened since");
+    stage.taken(first);
+    assert_eq!(moment(&stage), stage.now);
+    stage.after(Span::seconds(5));
+    stage.replies(first);
+    stage.replies(waits);
+    assert_eq!(moment(&stage), stage.now, "the worker is idle from now on");
+    let run = stage.runs(None);
+    stage.after(Span::days(1));
+    assert_eq!(stage.worker("w-1"), "none");
+    stage.reach(run, "sleep#1", fleetd::fleet::run::StepRequest::Sleep(Span::days(1)));
+    assert_eq!(moment(&stage), stage.now);
+    stage.after(Span::days(1));
+    stage.code_ends(run, fleetd::fleet::run::RunOutcome::Done, serde_json::Value::Null);
+    assert_eq!(moment(&stage), fleetd::fleet::time::Time(0), "what only lies in a mailbox does not hold time up");
 }

@@ -2,7 +2,7 @@
 //! And retries: by whom a turn is tried again, and what it is called when nobody ever had it.
 
 use fleetd::fleet::ids::TurnId;
-use fleetd::fleet::input::{Answer, Call, SendCall};
+use fleetd::fleet::input::{Answer, Call, Input, SendCall};
 use fleetd::fleet::mail::About;
 use fleetd::fleet::record::Record;
 use fleetd::fleet::time::Span;
@@ -112,4 +112,22 @@ fn a_step_that_no_worker_took_in_time_was_busy() {
     );
     let why = envelope["why"].as_str().expect("a reason");
     assert!(why.starts_with("no worker took it within 5s: cap"), "{why}");
+}
+
+#[test]
+fn what_times_out_before_the_charter_is_read_is_tried_again_all_the_same() {
+    let mut stage = Stage::with(1);
+    let run = stage.runs(None);
+    let first = stage.send("w");
+    stage.reach(run, "send#1", part("w", Some(Span::seconds(5)), 1));
+    stage.now = stage.now + Span::minutes(1);
+    let (_, team) = stage.restart_before_charter();
+    stage.step(Input::Tick);
+    assert!(stage.answered(run).is_empty(), "one more try is left");
+    stage.step(Input::Team(team.expect("there was one")));
+    stage.replies(first);
+    let [again] = stage.handed()[..] else { panic!("one is handed") };
+    assert!(stage.row(again).retry_of.is_some());
+    stage.replies(again);
+    assert_eq!(stage.answered(run)[0].1["ok"], json!(true));
 }

@@ -157,3 +157,21 @@ fn a_refused_call_uses_no_key() {
     assert_eq!(kind(stage.sends(wrong)), RefusalKind::Invalid);
     assert!(stage.sends(keyed("k", "a")).is_ok());
 }
+
+#[test]
+fn the_key_of_a_worker_that_is_gone_is_not_answered_with_another_one_of_its_name() {
+    let mut stage = Stage::with(1);
+    let spawn = |key: &str| {
+        let key = Some(Keyed { key: key.into(), body: "s".into(), request: None });
+        Call::Spawn { role: "s".into(), profile: None, key }
+    };
+    stage.calls(Caller::Leader, spawn("mine"));
+    stage.up("s-1");
+    stage.gone("s-1");
+    stage.after(Span::minutes(11));
+    stage.calls(Caller::Leader, spawn("other"));
+    stage.up("s-1");
+    assert!(matches!(stage.leader(spawn("other")), Ok(Answer::Worker(_))), "that one is meant");
+    stage.restart();
+    assert_eq!(kind(stage.leader(spawn("mine"))), RefusalKind::Conflict);
+}

@@ -10,7 +10,7 @@ use fleetd::fleet::input::{Call, Effect, Sighting, WorkEffect};
 use fleetd::fleet::life::ContextCap;
 use fleetd::fleet::time::Span;
 use fleetd::fleet::turn::Outcome;
-use fleetd::fleet::worker::Worker;
+use fleetd::fleet::worker::{Worker, WorkerState};
 
 use super::fleet_stage::{Stage, finish};
 
@@ -130,8 +130,11 @@ fn a_note_that_was_not_taken_is_kept_for_the_next_hand_and_over_a_restart() {
     stage.up("s-1");
     stage.seen(Sighting::Held { worker: "s-1".into(), turn: turns[1], hand: 1, why: "a draft".into() });
     stage.restart();
+    assert_eq!(stage.fleet.still_read(), [own], "however old it becomes");
     stage.seen(Sighting::Clear { worker: "s-1".into() });
     assert_eq!((stage.handed(), note_handed(&stage)), (vec![turns[1]], Some(own)));
+    stage.taken(turns[1]);
+    assert!(stage.fleet.still_read().is_empty());
 }
 
 #[test]
@@ -260,4 +263,24 @@ fn a_fresh_session_keeps_the_worktree_and_one_that_is_not_replaced_gives_it_up()
     stage.step(fleetd::fleet::input::Input::Team(without.into()));
     stage.gone("s-1");
     assert_eq!((stage.worker("s-1"), stage.orders()), ("none", vec!["stop s-1".to_owned()]), "its tree is put away");
+}
+
+#[test]
+fn how_a_session_was_stopped_says_nothing_of_the_next_ones_turn() {
+    let mut stage = capped(1);
+    let turns = [stage.send("s"), stage.send("s")];
+    stage.replies(turns[0]);
+    let own = asked(&stage);
+    stage.taken(own);
+    stage.after(Span::minutes(2));
+    assert_eq!(stage.orders(), [format!("interrupt {own} at s-1")], "the note took too long");
+    stage.gone("s-1");
+    stage.up("s-1");
+    assert_eq!(stage.handed(), [turns[1]]);
+    stage.taken(turns[1]);
+    let finish = Box::new(finish(Outcome::Replied));
+    stage.seen(Sighting::Finished { worker: "s-1".into(), turn: turns[1], finish, idle: false });
+    // Doubled or late: this session took its turn and still works at something of its own.
+    stage.seen(Sighting::Held { worker: "s-1".into(), turn: turns[1], hand: 1, why: "a draft".into() });
+    assert_eq!(worker(&stage).state, WorkerState::Clearing);
 }

@@ -175,3 +175,15 @@ fn free_is_what_could_be_handed_out_now() {
     let worker: &WorkerLoad = &stage.fleet.load(stage.now).workers[&"s-1".into()];
     assert_eq!((worker.role.as_str(), worker.profile.as_str(), worker.state.as_str()), ("s", "ps", "blocked"));
 }
+
+#[test]
+fn it_goes_to_its_role_also_when_the_charter_is_not_read_yet() {
+    let mut stage = session();
+    stage.send("s-1");
+    let routed = stage.sends(given_to("s-1")).expect("accepted");
+    let (_, team) = stage.restart_before_charter();
+    stage.gone("s-1");
+    assert_eq!(stage.row(routed).to, Address::Role("s".into()));
+    stage.step(Input::Team(team.expect("there was one")));
+    assert_eq!(stage.row(routed).outcome, None);
+}

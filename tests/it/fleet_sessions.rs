@@ -138,3 +138,20 @@ fn a_sessions_own_reply_is_told_to_its_launcher() {
     stage.replies(turn);
     assert_eq!(&*stage.envelopes[&turn].text, "done");
 }
+
+#[test]
+fn a_turn_that_is_taken_back_while_something_is_in_its_way_costs_no_session() {
+    let mut stage = one_session();
+    let turn = stage.send("s");
+    stage.leader(Call::CancelTurn(turn)).expect("it is open");
+    assert_eq!(stage.worker("s-1"), "clearing");
+    // The launcher had given it back before it heard of that.
+    held(&mut stage, turn, 1);
+    assert_eq!((stage.worker("s-1"), stage.orders()), ("blocked", vec![format!("forget {turn}")]));
+    stage.restart();
+    stage.after(fleetd::fleet::time::Span::minutes(1));
+    assert!(stage.orders().is_empty(), "nothing was typed, so nothing has to be stopped");
+    let next = stage.send("s");
+    clear(&mut stage);
+    assert_eq!(stage.handed(), [next]);
+}

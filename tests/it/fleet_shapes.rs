@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fleetd::fleet::caller::Caller;
 use fleetd::fleet::envelope::{Envelope, Finish, Truncated};
 use fleetd::fleet::ids::TurnId;
-use fleetd::fleet::input::{Answer, Call, Keyed, SendCall, Sighting};
+use fleetd::fleet::input::{Answer, Call, Input, Keyed, SendCall, Sighting};
 use fleetd::fleet::mail::About;
 use fleetd::fleet::record::Record;
 use fleetd::fleet::run::{StepRequest, StepSend};
@@ -75,6 +75,7 @@ fn to_its_sender_the_chain_is_one_turn() {
     let third = again(&stage, second.id);
     let amends = third.amends.as_ref().expect("it amends");
     assert_eq!((amends.first, amends.times), (first, 2));
+    assert_eq!(stage.fleet.still_read(), [amends.of], "a process of its own is told what was answered");
     says(&mut stage, third.id, "8");
     let Some(Ok(Answer::Settled(turn, Some(envelope)))) = stage.told(wait) else {
         panic!("the wait ends with the chain")
@@ -212,4 +213,17 @@ fn of_a_reply_that_was_cut_the_fleet_takes_the_word_of_whoever_read_it() {
     // The beginning alone would fit, and is not taken for the whole.
     let unread = cut(|_| ());
     assert_eq!((unread.ok, unread.error.as_deref()), (false, Some("schema")));
+}
+
+#[test]
+fn an_answer_that_is_found_before_the_charter_is_read_is_sent_back_all_the_same() {
+    let mut stage = Stage::with(1);
+    let first = stage.sends(SendCall { shape: shape(1), ..send_to("w") }).expect("accepted");
+    let (_, team) = stage.restart_before_charter();
+    says(&mut stage, first, "six");
+    stage.step(Input::Team(team.expect("there was one")));
+    let second = again(&stage, first);
+    assert_eq!(stage.handed(), [second.id]);
+    says(&mut stage, second.id, "6");
+    assert_eq!(stage.envelopes[&second.id].data, Some(json!(6)));
 }

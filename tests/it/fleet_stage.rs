@@ -216,13 +216,18 @@ impl Stage {
 
     /// The daemon dies and comes back with what was recorded; returns the orders that it gives again.
     pub fn restart(&mut self) -> Vec<String> {
-        let team = self.fleet.team().cloned();
-        self.fleet = Fleet::restore(self.fleet.saved(), self.limits.clone());
-        let resumed = orders(&self.fleet.resume(self.now));
+        let (resumed, team) = self.restart_before_charter();
         if let Some(team) = team {
             self.step(Input::Team(team));
         }
         resumed
+    }
+
+    /// The same, and its charter is not read yet: that is returned, too.
+    pub fn restart_before_charter(&mut self) -> (Vec<String>, Option<Arc<Team>>) {
+        let team = self.fleet.team().cloned();
+        self.fleet = Fleet::restore(self.fleet.saved(), self.limits.clone());
+        (orders(&self.fleet.resume(self.now)), team)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fleetd::engine::ports::{Journal, Sessions};
+use fleetd::engine::ports::{Journal, JournalError, Sessions};
 use fleetd::fleet::budget::Budget;
 use fleetd::fleet::caller::Sender;
 use fleetd::fleet::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName};
@@ -34,7 +34,9 @@ fn worker(name: &str) -> Worker {
         process: None,
         turns: 2,
         session: 7,
+        born: 0,
         late: None,
+        cut: None,
         life: Life {
             ordered: true,
             turns: 3,
@@ -84,6 +86,7 @@ fn key(key: &str) -> KeyUse {
         key: Key::from(key),
         body: "00ff".into(),
         made: Made::Turn(TurnId(1)),
+        born: 0,
         at: Time(9),
     }
 }
@@ -103,7 +106,7 @@ fn a_session_is_kept_until_it_is_dropped_or_old() {
     save("b", 10, Some("old")).unwrap();
     save("c", 30, Some("dropped")).unwrap();
     save("c", 31, None).unwrap();
-    place.wait(store.prune(Time(15))).unwrap();
+    place.wait(store.prune(Time(15), Vec::new())).unwrap();
     let read = |id: &str| place.wait(store.session(id.into())).unwrap();
     assert_eq!(read("a").as_deref(), Some("two"));
     assert_eq!((read("b"), read("c"), read("d")), (None, None, None));
@@ -308,7 +311,7 @@ fn pruning_drops_old_collected_things_with_their_texts_and_nothing_else() {
     for n in 0..25 {
         place.wait(store.save_sources(format!("s{n}"), "text".into())).unwrap();
     }
-    let dropped = place.wait(store.prune(Time(500))).unwrap();
+    let dropped = place.wait(store.prune(Time(500), Vec::new())).unwrap();
     assert_eq!(dropped, 3, "two turns and a run");
 
     assert_eq!(place.wait(store.turn(TurnId(1))).unwrap(), None);
@@ -332,8 +335,22 @@ fn pruning_drops_old_collected_things_with_their_texts_and_nothing_else() {
 
     let collected = Turn { state: TurnState::Collected, ..retry };
     place.wait(store.commit(vec![Record::Turn(Arc::new(collected))])).unwrap();
-    place.wait(store.prune(Time(500))).unwrap();
+    place.wait(store.prune(Time(500), Vec::new())).unwrap();
     assert_eq!(place.wait(store.prompt(TurnId(1))).unwrap(), None, "the last that needed it is gone");
+}
+
+#[test]
+fn a_turn_whose_reply_is_still_to_be_read_outlives_its_time() {
+    let place = Place::new();
+    let store = place.open();
+    let lives = (1..=1_200).flat_map(|id| life(id, 10 + id % 7, "text"));
+    place.wait(store.commit(lives.collect())).unwrap();
+    let keep: Vec<TurnId> = (1..=1_200).filter(|id| id % 2 == 0).map(TurnId).collect();
+    place.wait(store.prune(Time(100), keep)).unwrap();
+    let has = |id| place.wait(store.envelope(TurnId(id))).unwrap().is_some();
+    assert_eq!((1..=1_200).filter(|id| has(*id)).collect::<Vec<_>>(), (2..=1_200).step_by(2).collect::<Vec<_>>());
+    place.wait(store.prune(Time(100), vec![TurnId(8)])).unwrap();
+    assert_eq!((1..=1_200).filter(|id| has(*id)).collect::<Vec<_>>(), [8]);
 }
 
 #[test]
@@ -349,7 +366,7 @@ fn the_file_does_not_grow_while_as_much_goes_as_comes() {
         for life in lives {
             place.wait(life).unwrap();
         }
-        place.wait(store.prune(Time(at + 1))).unwrap();
+        place.wait(store.prune(Time(at + 1), Vec::new())).unwrap();
         sizes.push(std::fs::metadata(place.file()).unwrap().len());
     }
     // A tenth of room for pages that are not quite full.
@@ -357,4 +374,41 @@ fn the_file_does_not_grow_while_as_much_goes_as_comes() {
     let wal = std::fs::metadata(place.dir.path().join("fleet.db-wal")).unwrap().len();
     assert!(wal <= 16 << 20, "the write-ahead file is {wal} bytes");
     assert_eq!(place.wait(store.load()).unwrap().turns, []);
+}
+
+#[test]
+fn a_store_whose_file_was_taken_away_takes_nothing_before_it_is_back() {
+    let place = Place::new();
+    let store = place.open();
+    place.wait(store.commit(life(1, 10, "text"))).unwrap();
+    let commit = |id| place.wait(store.commit(life(id, 10, "text")));
+    for name in ["fleet.db", "fleet.db-wal"] {
+        let (here, aside) = (place.dir.path().join(name), place.dir.path().join("aside"));
+        std::fs::rename(&here, &aside).unwrap();
+        let says = |what: &str| format!("{} was {what} while fleetd has it open, ", here.display());
+        let JournalError::Failed(why) = commit(2).unwrap_err() else { panic!("the disk has room") };
+        assert!(why.contains(&says("moved or removed")), "{why}");
+        std::fs::copy(&aside, &here).unwrap();
+        let JournalError::Failed(why) = commit(2).unwrap_err() else { panic!("the disk has room") };
+        assert!(why.contains(&says("replaced")), "{why}");
+        std::fs::rename(&aside, &here).unwrap();
+        commit(2).unwrap();
+    }
+    drop(store);
+    assert!(place.wait(place.open().prompt(TurnId(2))).unwrap().is_some(), "what was accepted is there");
+}
+
+#[test]
+fn who_reads_for_long_stops_no_commit() {
+    let place = Place::new();
+    let store = place.open();
+    place.wait(store.commit(life(1, 10, "text"))).unwrap();
+    let reader = rusqlite::Connection::open(place.file()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM turns;").unwrap();
+    place.wait(store.commit(life(2, 10, "text"))).unwrap();
+    let began = std::time::Instant::now();
+    // The last thing that it does is to cut the write-ahead file, and that must wait for the reader or for another time.
+    place.wait(store.prune(Time(5), Vec::new())).unwrap();
+    place.wait(store.commit(life(3, 10, "text"))).unwrap();
+    assert!(began.elapsed() < std::time::Duration::from_millis(1_500), "{:?}", began.elapsed());
 }

@@ -39,7 +39,7 @@ fn is_stored(place: &Place, store: &Store, id: u64) -> bool {
 fn a_full_store_refuses_the_whole_commit_keeps_what_it_has_and_goes_on_once_there_is_room() {
     let place = Place::new();
     let state = StateDir::take(place.dir.path()).unwrap();
-    let store = Store::open_with(&state, StoreOptions { max_pages: Some(200) }).unwrap();
+    let store = Store::open_with(&state, StoreOptions { max_pages: Some(200), ..StoreOptions::default() }).unwrap();
     let refused = fill(&place, &store, 1);
     assert!(refused > 5, "only {refused} fitted");
     let error = place.wait(store.commit(life(refused, 10, &"x".repeat(10_000)))).unwrap_err();
@@ -48,7 +48,7 @@ fn a_full_store_refuses_the_whole_commit_keeps_what_it_has_and_goes_on_once_ther
     assert!((1..refused).all(|id| is_stored(&place, &store, id)));
     assert!(!is_stored(&place, &store, refused));
 
-    place.wait(store.prune(Time(11))).unwrap();
+    place.wait(store.prune(Time(11), Vec::new())).unwrap();
     place.wait(store.commit(life(refused, 20, &"x".repeat(10_000)))).unwrap();
     assert!(is_stored(&place, &store, refused));
     drop((store, state));
@@ -59,7 +59,7 @@ fn a_full_store_refuses_the_whole_commit_keeps_what_it_has_and_goes_on_once_ther
 fn of_a_group_that_does_not_fit_nobody_is_told_that_it_is_stored() {
     let place = Place::new();
     let state = StateDir::take(place.dir.path()).unwrap();
-    let store = Store::open_with(&state, StoreOptions { max_pages: Some(200) }).unwrap();
+    let store = Store::open_with(&state, StoreOptions { max_pages: Some(200), ..StoreOptions::default() }).unwrap();
     let text = "x".repeat(10_000);
     let commits: Vec<_> = (1..=200).map(|id| store.commit(life(id, 10, &text))).collect();
     let answers: Vec<_> = commits.into_iter().map(|commit| place.wait(commit)).collect();

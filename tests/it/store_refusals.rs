@@ -10,7 +10,7 @@ use fleetd::engine::ports::{Journal, JournalError};
 use fleetd::fleet::ids::TurnId;
 use fleetd::fleet::record::Record;
 use fleetd::fleet::turn::TurnState;
-use fleetd::store::{Holder, StateDir, StoreError};
+use fleetd::store::{Holder, StateDir, Store, StoreError, StoreOptions};
 use rusqlite::Connection;
 
 use crate::store_rows::{Place, life, turn};
@@ -77,6 +77,33 @@ fn the_store_keeps_the_directory_locked_as_long_as_it_lives() {
     assert!(matches!(place.try_open(), Err(StoreError::Held { .. })));
     drop(store);
     place.open();
+}
+
+#[test]
+fn a_directory_whose_lock_file_was_removed_is_still_locked() {
+    let place = Place::new();
+    let store = place.open();
+    fs::remove_file(place.dir.path().join("lock")).unwrap();
+    let refused = place.try_open().err().expect("two daemons would hand out every turn twice");
+    assert!(matches!(refused, StoreError::Held { .. }), "{refused}");
+    drop(store);
+    place.open();
+}
+
+#[test]
+fn what_a_killed_daemon_was_about_to_start_may_have_the_lock_for_a_moment() {
+    let place = Place::new();
+    let dead = Holder { pid: i32::MAX, start: Some(1), listen: None };
+    fs::write(place.dir.path().join("lock"), serde_json::to_string(&dead).unwrap()).unwrap();
+    let dir = fs::File::open(place.dir.path()).unwrap();
+    rustix::fs::flock(&dir, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let (_open, never) = std::sync::mpsc::channel::<()>();
+    let child = std::thread::spawn(move || {
+        let _ = never.recv_timeout(std::time::Duration::from_millis(100));
+        drop(dir);
+    });
+    place.open();
+    child.join().unwrap();
 }
 
 #[test]
@@ -207,6 +234,34 @@ fn a_damaged_store_is_refused_and_kept() {
 
     let (_place, refused) = refused_with(&whole[..whole.len() / 2]);
     assert!(matches!(refused, StoreError::Damaged { .. }), "cut in half: {refused}");
+}
+
+#[test]
+fn a_large_store_is_opened_at_once_and_takes_nothing_once_damage_is_found() {
+    let place = Place::new();
+    let store = place.open();
+    for id in 1..=300 {
+        place.wait(store.commit(life(id, 10, &"text ".repeat(50)))).unwrap();
+    }
+    drop(store);
+    let whole = fs::read(place.file()).unwrap();
+    let large = StoreOptions { checked_first: Some(0), ..StoreOptions::default() };
+    let open = || Store::open_with(&StateDir::take(place.dir.path()).unwrap(), large).unwrap();
+    let store = open();
+    place.wait(store.commit(life(301, 10, "text"))).unwrap();
+    drop(store);
+
+    let mut torn = whole;
+    let middle = torn.len() / 2 / 4096 * 4096;
+    torn[middle..middle + 4096].fill(0xa5);
+    fs::write(place.file(), &torn).unwrap();
+    let store = open();
+    let says = format!("the store {} is damaged: ", place.file().display());
+    let mut refused = (302..).filter_map(|id| place.wait(store.commit(life(id, 10, "text"))).err());
+    assert!(refused.any(|error| matches!(error, JournalError::Failed(why) if why.starts_with(&says))));
+    drop(store);
+    // One that is dropped at once waits for no check.
+    drop(open());
 }
 
 #[test]

@@ -26,7 +26,8 @@ fn refused(daemon: &Daemon, body: Value) -> (u16, String, String) {
 
 #[test]
 fn wrong_messages_are_refused_with_what_would_be_right() {
-    let daemon = House::new(&[("team.lua", TEAM)]).start();
+    let house = House::new(&[("team.lua", TEAM)]);
+    let daemon = house.start();
 
     let (status, kind, text) = refused(&daemon, json!({ "role": "w-uper", "prompt": "x" }));
     assert_eq!((status, kind.as_str()), (404, "unknown"));
@@ -69,7 +70,8 @@ fn wrong_messages_are_refused_with_what_would_be_right() {
 
 #[test]
 fn a_key_with_another_body_is_refused_and_the_first_turn_stays() {
-    let daemon = House::new(&[("team.lua", TEAM)]).start();
+    let house = House::new(&[("team.lua", TEAM)]);
+    let daemon = house.start();
     let first = json!({ "role": "w-upper", "prompt": "one", "key": "k1" });
     let (_, reply) = daemon.post("/message", &first);
     let (status, kind, text) = refused(&daemon, json!({ "role": "w-upper", "prompt": "two", "key": "k1" }));
@@ -155,7 +157,8 @@ fn open_to_all(path: &std::path::Path) {
 
 #[test]
 fn hosts_and_origins_of_others_are_refused() {
-    let daemon = House::new(&[("team.lua", TEAM)]).start();
+    let house = House::new(&[("team.lua", TEAM)]);
+    let daemon = house.start();
     for (header, value) in [("host", "evil.example"), ("origin", "https://evil.example")] {
         let answer =
             crate::support::agent().get(format!("{}/v1/list", daemon.url)).header(header, value).call().unwrap();

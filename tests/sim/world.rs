@@ -13,10 +13,14 @@ use super::callers::{Callers, action_of, call_of};
 use super::charter::{limits, team};
 use super::host::Host;
 use super::journal::Journal;
+use super::restored::difference;
 use super::runs::Runs;
 use super::schedule::{By, CharterPlan, Death, Delivery, Op, Schedule};
 use super::story::Story;
 use super::watch::{Broken, Watch};
+
+/// One death of so many is looked at closely.
+const LOOKED_AT: u64 = 32;
 
 /// A fault that is built into the harness, to see that it is found.
 #[derive(Clone, Copy, Debug)]
@@ -273,8 +277,15 @@ impl World {
         self.now = Time(self.now.0.saturating_add_signed(jump_ms));
         self.watch.daemon_died(self.now);
         self.story.tell(|| format!("the daemon dies and comes back, {jump_ms} ms off"));
-        self.fleet = Fleet::restore(self.journal.saved(), self.limits.clone());
+        let back = Fleet::restore(self.journal.saved(), self.limits.clone());
+        let went = std::mem::replace(&mut self.fleet, back);
         self.compare()?;
+        // Reading two fleets as texts takes a while: one death of so many shows what is forgotten.
+        if self.steps.is_multiple_of(LOOKED_AT)
+            && let Some(how) = difference(&went, &self.fleet)
+        {
+            return Err(Broken { rule: "what comes back is what went", how });
+        }
         if !matches!(self.plant, Plant::NoResume) {
             let orders = self.fleet.resume(self.now);
             self.act(orders)?;
@@ -295,7 +306,7 @@ impl World {
                 }
             )*};
         }
-        same!(next turns workers messages questions runs steps keys notes parked budgets paused);
+        same!(next turns workers messages questions runs steps keys notes parked budgets paused seat drafts);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Desk;
+use crate::fleet::envelope::Envelope;
 use crate::fleet::ids::TurnId;
 use crate::launch::turn_dir::TurnDir;
 
@@ -37,16 +38,17 @@ pub(super) async fn forget(desk: Arc<Desk>, turn: TurnId) {
 /// When the store cannot say, the answer is no: a file too many harms nobody.
 async fn is_over(desk: &Desk, turn: TurnId) -> bool {
     let journal = &desk.options.journal;
+    let points = |envelope: Option<Arc<Envelope>>| envelope.is_some_and(|envelope| envelope.truncated.is_some());
+    // A late reply waits until it is collected, whatever history has forgotten of its turn by then.
+    if !journal.late(turn).await.is_ok_and(|late| !points(late)) {
+        return false;
+    }
     match journal.turn(turn).await {
-        Ok(Some(found)) if !found.state.is_settled() => false,
-        Ok(found) => {
-            let envelope = if found.is_some() { journal.envelope(turn).await } else { Ok(None) };
-            // A late reply is a message of its own, and may outlive the turn.
-            [envelope, journal.late(turn).await]
-                .into_iter()
-                .all(|envelope| envelope.is_ok_and(|envelope| envelope.is_none_or(|one| one.truncated.is_none())))
+        Ok(Some(found)) if found.state.is_settled() => {
+            journal.envelope(turn).await.is_ok_and(|envelope| !points(envelope))
         }
-        Err(_) => false,
+        Ok(Some(_)) | Err(_) => false,
+        Ok(None) => true,
     }
 }
 

@@ -90,7 +90,7 @@ impl Journal for FakeJournal {
     fn sources(&self, hash: String) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
         now(self.0.lock().unwrap().sources.get(&hash).cloned())
     }
-    fn prune(&self, _: Time) -> Boxed<Result<u64, JournalError>> {
+    fn prune(&self, _: Time, _: Vec<TurnId>) -> Boxed<Result<u64, JournalError>> {
         now(0)
     }
 }

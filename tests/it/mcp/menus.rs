@@ -26,7 +26,8 @@ const LEADERS: [&str; 15] = [
 
 #[test]
 fn the_leader_and_whoever_may_become_it_see_all_tools_but_the_workers_own() {
-    let daemon = house().start();
+    let house = house();
+    let daemon = house.start();
     for client in [Client::new(local(&daemon)), Client::stateless(local(&daemon))] {
         assert_eq!(client.menu(), LEADERS);
         client.good("fleet_list", json!({}));
@@ -96,7 +97,8 @@ fn a_worker_replies_to_its_turn_by_the_tool() {
 
 #[test]
 fn a_second_session_sees_that_the_seat_is_taken_and_by_whom() {
-    let daemon = house().start();
+    let house = house();
+    let daemon = house.start();
     let leader = Client::other(local(&daemon));
     leader.good("fleet_list", json!({}));
     for second in [Client::new(local(&daemon)), Client::stateless(local(&daemon))] {

@@ -14,7 +14,8 @@ fn names(client: &Client) -> Vec<String> {
 
 #[test]
 fn a_recipe_is_a_prompt_with_its_jobs_fields_as_arguments() {
-    let daemon = house().start();
+    let house = house();
+    let daemon = house.start();
     for client in [Client::new(local(&daemon)), Client::stateless(local(&daemon))] {
         let listed = client.ask("prompts/list", json!({}))["result"]["prompts"].clone();
         let prompt = &listed[0];
@@ -40,7 +41,8 @@ fn a_recipe_is_a_prompt_with_its_jobs_fields_as_arguments() {
 
 #[test]
 fn a_wrong_prompt_or_argument_is_refused_by_name() {
-    let daemon = house().start();
+    let house = house();
+    let daemon = house.start();
     let client = Client::new(local(&daemon));
     for (params, wanted) in [
         (json!({ "name": "shuot" }), "there is no prompt 'shuot'"),
@@ -56,7 +58,8 @@ fn a_wrong_prompt_or_argument_is_refused_by_name() {
 
 #[test]
 fn who_may_run_nothing_has_no_prompts() {
-    let daemon = house().start();
+    let house = house();
+    let daemon = house.start();
     let leader = Client::other(local(&daemon));
     let second = Client::new(local(&daemon));
     assert_eq!((names(&leader).len(), names(&second).len()), (1, 1), "the seat is free");

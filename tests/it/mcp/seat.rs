@@ -42,7 +42,8 @@ fn nothing_but_a_leaders_tool_takes_the_seat() {
 
 #[test]
 fn the_stateless_road_takes_the_seat_for_the_same_process() {
-    let daemon = house().start();
+    let house = house();
+    let daemon = house.start();
     Client::stateless(local(&daemon)).good("fleet_list", json!({}));
     let session = Client::new(local(&daemon));
     assert_eq!(session.good("fleet_whoami", json!({}))["caller"], "leader", "it is the same process");
@@ -50,7 +51,8 @@ fn the_stateless_road_takes_the_seat_for_the_same_process() {
 
 #[test]
 fn the_seat_is_free_when_its_process_has_ended_and_its_mail_waits_for_the_next() {
-    let daemon = house().start();
+    let house = house();
+    let daemon = house.start();
     let leader = Client::other(local(&daemon));
     let sent = leader.good("fleet_send", json!({ "to": "w-upper", "prompt": "for whom?" }));
     assert!(taken(&daemon));

@@ -119,7 +119,8 @@ fn a_poll_waits_for_what_comes() {
 
 #[test]
 fn a_daemon_that_is_asked_to_end_answers_who_waits_and_ends() {
-    let daemon = house().start();
+    let house = house();
+    let daemon = house.start();
     let client = Client::new(local(&daemon));
     let _listening = client.listen(None);
     let mut polling = client.start_call("fleet_poll", json!({ "wait": "50s" }), json!({ "progressToken": 1 }));

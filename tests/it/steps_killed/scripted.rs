@@ -212,7 +212,7 @@ impl Journal for Mortal {
     fn sources(&self, hash: String) -> Boxed<Result<Option<Arc<str>>, JournalError>> {
         self.store.sources(hash)
     }
-    fn prune(&self, before: Time) -> Boxed<Result<u64, JournalError>> {
-        self.store.prune(before)
+    fn prune(&self, before: Time, keep: Vec<TurnId>) -> Boxed<Result<u64, JournalError>> {
+        self.store.prune(before, keep)
     }
 }

@@ -107,7 +107,9 @@ impl House {
             process: None,
             turns: 0,
             session: 5,
+            born: 0,
             late: None,
+            cut: None,
             life: Default::default(),
         }
     }
