@@ -63,17 +63,17 @@ pub fn looks(table: &mut Table) {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         let (mut our_time, mut their_time) = (Duration::ZERO, Duration::ZERO);
         for _ in 0..ROUNDS {
-            let before = daemon.processor_time();
-            ours.push(rate(&daemon.url, tool, connections));
-            our_time += daemon.processor_time() - before;
-            let before = bare.processor_time();
-            theirs.push(rate(&bare.url, "trivial", connections));
-            their_time += bare.processor_time() - before;
+            let (rate, time) = calls(&daemon.url, tool, connections, || daemon.processor_time());
+            ours.push(rate);
+            our_time += time;
+            let (rate, time) = calls(&bare.url, "trivial", connections, || bare.processor_time());
+            theirs.push(rate);
+            their_time += time;
         }
         let what = format!("{tool}, {connections} at once");
         table.rate(&what, middle(ours), BESIDE, middle(theirs));
-        let calls = (ROUNDS * CALLS) as u32;
-        table.time(&format!("{what}: processor time of a call"), our_time / calls, BESIDE, their_time / calls);
+        let all = (ROUNDS * (CALLS / connections) * connections) as u32;
+        table.time(&format!("{what}: processor time of a call"), our_time / all, BESIDE, their_time / all);
     }
 }
 
@@ -98,19 +98,19 @@ fn middle(mut rates: Vec<f64>) -> f64 {
     rates[rates.len() / 2]
 }
 
-/// Returns calls in a second over so many connections, each with its session.
-fn rate(url: &str, tool: &str, connections: usize) -> f64 {
+/// Returns calls in a second over so many connections, each with its session, and the processor time that all of them took.
+fn calls(url: &str, tool: &str, connections: usize, processor_time: impl Fn() -> Duration) -> (f64, Duration) {
     let each = CALLS / connections;
     let mut sessions: Vec<Session> = (0..connections).map(|_| Session::open(url)).collect();
     // The first call of a connection pays for finding out who calls; that is measured by itself.
     sessions.iter_mut().for_each(|session| drop(session.call(tool, "{}")));
-    let begun = Instant::now();
+    let (begun, before) = (Instant::now(), processor_time());
     thread::scope(|scope| {
         for session in &mut sessions {
             scope.spawn(move || (0..each).for_each(|_| drop(session.call(tool, "{}"))));
         }
     });
-    (connections * each) as f64 / begun.elapsed().as_secs_f64()
+    ((connections * each) as f64 / begun.elapsed().as_secs_f64(), processor_time() - before)
 }
 
 /// Returns the time of the first request of a connection.
