@@ -166,7 +166,7 @@ fn what_a_turn_took_that_was_ended_over_its_worker_is_paid_by_its_run() {
     stage.restart();
     let usage = Some(Usage { input: 60, output: 50, ..Usage::default() });
     for _ in 0..2 {
-        let finish = Box::new(Finish { usage: usage, ..finish(Outcome::Failed) });
+        let finish = Box::new(Finish { usage, ..finish(Outcome::Failed) });
         stage.seen(Sighting::Finished { worker: "w-1".into(), turn: TurnId(2), finish, idle: true });
     }
     assert_eq!(stage.fleet.run(run).and_then(|run| run.usage), usage, "counted, and once");
