@@ -8,7 +8,7 @@ use rmcp::transport::streamable_http_server::session::SessionId;
 
 /// Sessions in memory at most, but for those that somebody reads from: a client that opens one for each call, and ends
 /// none, would else fill the memory in an hour.
-const MOST: usize = 500;
+const MOST: usize = 100;
 
 /// The sessions in memory.
 #[derive(Default)]
