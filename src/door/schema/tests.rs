@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{given, taken};
 use crate::door::intake::parse;
-use crate::engine::ports::{CharterStatus, RubricStatus};
+use crate::engine::ports::{CharterStatus, RubricStatus, RubricTimes};
 use crate::engine::requests::{
     Acked, Mail, PauseView, Pending, Recipes, ReplyRequest, RunDetail, RunRequest, RunResult, SendRequest,
     SpawnRequest, Trace,
@@ -328,6 +328,7 @@ fn the_team_and_the_charter_are_written_as_their_schemas_say() {
         last_change: vec![change],
         difference: Some(difference),
         handler_error: Some("x.lua:3: oh".into()),
+        rubric_times: Some(RubricTimes { asked: 9, half_us: 14, most_us: 40, slowest_us: 210 }),
         ..Default::default()
     };
     written(&CharterStatus::default(), &status);

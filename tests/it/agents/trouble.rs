@@ -60,7 +60,8 @@ fn a_persons_interrupt_ends_the_turn_and_says_so() {
     let daemon = team.house.start();
     spawn(&daemon);
     let person = Person::at(&team.house, &daemon, "w-1");
-    let turn = begin(&daemon, "PACE:0.3 && SAY:one two three four five six seven eight nine ten eleven twelve");
+    // It comes to no end by itself, however slow whoever presses the key is.
+    let turn = begin(&daemon, "PACE:0.3 && SAY:one two three four five six && STALL");
     until("it speaks", || person.sees().contains("two three").then_some(()));
     person.presses(&[Key::Esc]);
     let said = envelope(&daemon, &turn);
@@ -88,7 +89,8 @@ fn a_persons_own_words_are_not_the_reply_to_a_turn() {
     let daemon = team.house.start();
     spawn(&daemon);
     let person = Person::at(&team.house, &daemon, "w-1");
-    let turn = begin(&daemon, "PACE:0.3 && SAY:one two three four five six seven eight nine ten eleven twelve");
+    // It comes to no end by itself, however slow whoever presses the key is.
+    let turn = begin(&daemon, "PACE:0.3 && SAY:one two three four five six && STALL");
     until("it speaks", || person.sees().contains("two three").then_some(()));
     person.presses(&[Key::Esc]);
     until("it stopped", || person.sees().contains("Interrupted").then_some(()));
