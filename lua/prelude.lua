@@ -594,14 +594,21 @@ end
 local task_meta, load_meta = only("a task has no", native.task_fields), only("a role's load has no", native.load_fields)
 local team_meta = only("a team has no", { roles = true, endpoints = true, workers = true })
 
--- The tables are the same for all rubrics of one task; workers come and go, so that one that is gone is nil.
+local function dress(value, meta)
+  if not table.isfrozen(value) then setmetatable(value, meta) end
+end
+
+-- The tables are the same for all rubrics of one task, and those of the team for the next one too while they tell the same:
+-- then they are dressed and frozen already. Workers come and go, so that one that is gone is nil.
 local function route(fn, task, team)
+  dress(task, task_meta)
   if not table.isfrozen(team) then
-    setmetatable(task, task_meta)
     setmetatable(team, team_meta)
-    for _, load in pairs(team.roles) do setmetatable(load, load_meta) end
-    setmetatable(team.roles, roles_meta)
-    setmetatable(team.endpoints, endpoints_meta)
+    if not table.isfrozen(team.roles) then
+      for _, load in pairs(team.roles) do dress(load, load_meta) end
+      setmetatable(team.roles, roles_meta)
+    end
+    dress(team.endpoints, endpoints_meta)
   end
   return fn(freeze(task), freeze(team))
 end

@@ -30,6 +30,7 @@ mod runs;
 mod schema;
 mod shapes;
 mod shipped;
+mod shown;
 mod sources;
 mod spec;
 mod stage;

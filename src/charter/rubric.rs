@@ -10,9 +10,10 @@ use super::error::CharterError;
 use super::json;
 use super::meter::Allowance;
 use super::point;
+use super::shown::list;
 use super::spec::{self, Wrong};
 use super::world::{Failure, World};
-use crate::fleet::load::{TeamLoad, Used};
+use crate::fleet::load::TeamLoad;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::routing::{Asked, Routed, Task, Verdict};
 use crate::fleet::team::Address;
@@ -158,7 +159,9 @@ fn tables_of(
     if let Some(tables) = made {
         return Ok(tables.clone());
     }
-    let make = || -> mlua::Result<(Table, Table)> { Ok((task_table(world, task)?, team_table(world, team)?)) };
+    let make = || -> mlua::Result<(Table, Table)> {
+        Ok((task_table(world, task)?, world.shown.borrow_mut().team(&world.lua, team)?))
+    };
     let tables = make().map_err(|error| Fault::from(world.failure(&error, None)))?;
     *made = Some(tables.clone());
     Ok(tables)
@@ -170,72 +173,10 @@ fn task_table(world: &World, task: &Task) -> mlua::Result<Table> {
     if let Some(kind) = &task.kind {
         table.raw_set("kind", kind.as_str())?;
     }
-    table.raw_set("files", list(world, &task.files)?)?;
+    table.raw_set("files", list(&world.lua, &task.files)?)?;
     table.raw_set("from", task.from.as_str())?;
     table.raw_set("urgent", task.urgent)?;
     table.raw_set("now", task.now.0 as f64 / 1000.0)?;
-    Ok(table)
-}
-
-fn team_table(world: &World, team: &TeamLoad) -> mlua::Result<Table> {
-    let roles = world.lua.create_table_with_capacity(0, team.roles.len())?;
-    for (name, load) in &team.roles {
-        let table = world.lua.create_table_with_capacity(0, 11)?;
-        table.raw_set("max_busy", load.max_busy)?;
-        table.raw_set("max_workers", load.max_workers)?;
-        table.raw_set("busy", load.busy)?;
-        table.raw_set("free", load.free)?;
-        table.raw_set("waiting", load.waiting)?;
-        table.raw_set("max_waiting", load.max_waiting)?;
-        table.raw_set("workers", load.workers)?;
-        table.raw_set("open", load.open)?;
-        table.raw_set("until", load.until.map(|at| at.0 as f64 / 1000.0))?;
-        table.raw_set("recent_failures", load.recent_failures)?;
-        table.raw_set("used", used(world, &load.used)?)?;
-        roles.raw_set(name.as_str(), table)?;
-    }
-    let endpoints = world.lua.create_table_with_capacity(0, team.endpoints.len())?;
-    for (name, load) in &team.endpoints {
-        let table = world.lua.create_table_with_capacity(0, 5)?;
-        table.raw_set("max_busy", load.max_busy)?;
-        table.raw_set("busy", load.busy)?;
-        table.raw_set("free", load.free)?;
-        table.raw_set("recent_failures", load.recent_failures)?;
-        table.raw_set("used", used(world, &load.used)?)?;
-        endpoints.raw_set(name.as_str(), table)?;
-    }
-    let workers = world.lua.create_table_with_capacity(0, team.workers.len())?;
-    for (name, load) in &team.workers {
-        let table = world.lua.create_table_with_capacity(0, 6)?;
-        table.raw_set("role", load.role.as_str())?;
-        table.raw_set("profile", load.profile.as_str())?;
-        table.raw_set("state", load.state.as_str())?;
-        table.raw_set("free", load.free)?;
-        table.raw_set("turns", load.turns)?;
-        table.raw_set("knows", list(world, &load.knows)?)?;
-        workers.raw_set(name.as_str(), table)?;
-    }
-    let table = world.lua.create_table_with_capacity(0, 3)?;
-    table.raw_set("roles", roles)?;
-    table.raw_set("endpoints", endpoints)?;
-    table.raw_set("workers", workers)?;
-    Ok(table)
-}
-
-fn used(world: &World, used: &Used) -> mlua::Result<Table> {
-    let table = world.lua.create_table_with_capacity(0, 4)?;
-    table.raw_set("turns", used.turns as f64)?;
-    table.raw_set("input", used.input as f64)?;
-    table.raw_set("output", used.output as f64)?;
-    table.raw_set("cost", used.cost)?;
-    Ok(table)
-}
-
-fn list(world: &World, texts: &[String]) -> mlua::Result<Table> {
-    let table = world.lua.create_table_with_capacity(texts.len(), 0)?;
-    for (n, text) in texts.iter().enumerate() {
-        table.raw_seti(n + 1, text.as_str())?;
-    }
     Ok(table)
 }
 

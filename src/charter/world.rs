@@ -22,6 +22,7 @@ use super::native;
 use super::point;
 use super::shapes;
 use super::shipped;
+use super::shown::Shown;
 use super::sources::Sources;
 use super::spec::Wrong;
 use crate::fleet::team::{Generation, Team};
@@ -57,6 +58,8 @@ pub(super) struct World {
     /// Calls a scripted worker and tells how its turn ended.
     pub scripted: Function,
     make_instance: Function,
+    /// The team as rubrics were shown it last.
+    pub shown: RefCell<Shown>,
     relief: Cell<usize>,
     /// From here on it is crowded.
     crowd: Cell<usize>,
@@ -153,6 +156,7 @@ impl World {
             scripted: prelude.get("scripted")?,
             make_instance: prelude.get("make_instance")?,
             team: Arc::default(),
+            shown: RefCell::default(),
             relief: Cell::new(MEMORY / 2),
             crowd: Cell::new(CROWDED),
             starved: Cell::new(false),

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::super::sources::Sources;
 use super::super::testing::all_free;
 use super::*;
+use crate::fleet::load::Used;
 use crate::fleet::load::{EndpointLoad, WorkerLoad};
 use crate::fleet::team::Generation;
 use crate::fleet::time::Time;
