@@ -45,8 +45,15 @@ pub(super) enum Order {
 
 /// The road down: it knows which generation executes which run.
 pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>) {
-    let mut homes: HashMap<RunId, (Arc<Run>, Arc<Loaded>)> = HashMap::new();
-    while let Some(order) = orders.recv().await {
+    let mut homes = Homes::new();
+    // Runs that sleep on, since the store could not be read when something came for them.
+    let mut later: JoinSet<RunId> = JoinSet::new();
+    loop {
+        let order = tokio::select! {
+            order = orders.recv() => order,
+            Some(Ok(run)) = later.join_next() => Some(Order::Wake(run)),
+        };
+        let Some(order) = order else { return };
         match order {
             Order::Run(RunEffect::Start { run }) => start(&inner, &mut homes, run).await,
             Order::Run(RunEffect::Answer(run, step)) => {
@@ -67,8 +74,13 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
             // Its journal has what came for it. If it ended meanwhile, nobody is to be woken.
             Order::Wake(run) => {
                 let asleep = homes.get(&run).map(|(run, _)| Arc::clone(run));
-                if let Some(run) = asleep {
-                    start(&inner, &mut homes, run).await;
+                if let Some(run) = asleep
+                    && wake(&inner, &mut homes, &run).await.is_err()
+                {
+                    later.spawn(async move {
+                        tokio::time::sleep(LONGEST_PAUSE).await;
+                        run.id
+                    });
                 }
             }
             Order::Stuck { home: stuck, hung } => {
@@ -95,14 +107,14 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
     }
 }
 
-async fn start(inner: &Arc<Inner>, homes: &mut HashMap<RunId, (Arc<Run>, Arc<Loaded>)>, run: Arc<Run>) {
+/// Which run is executed by which generation.
+type Homes = HashMap<RunId, (Arc<Run>, Arc<Loaded>)>;
+
+async fn start(inner: &Arc<Inner>, homes: &mut Homes, run: Arc<Run>) {
     let mut pause = FIRST_PAUSE;
     loop {
         match prepare(inner, homes, &run).await {
-            Ok((home, job, finished)) => {
-                homes.insert(run.id, (Arc::clone(&run), Arc::clone(&home)));
-                return home.give(Job::Start { run, job, finished });
-            }
+            Ok(prepared) => return begin(homes, &run, prepared),
             // While the store cannot be read no other run could start either, so the road may rest. A row that is
             // broken for good ends in the run's failure, after some eight seconds.
             Err(Unprepared::Unreadable(why)) if pause <= LONGEST_PAUSE => {
@@ -116,6 +128,28 @@ async fn start(inner: &Arc<Inner>, homes: &mut HashMap<RunId, (Arc<Run>, Arc<Loa
             }
         }
     }
+}
+
+/// Begins a run again that sleeps. Its journal is there as soon as the store can be read, so the road goes on meanwhile:
+/// the error is that it must be tried again.
+async fn wake(inner: &Arc<Inner>, homes: &mut Homes, run: &Arc<Run>) -> Result<(), ()> {
+    match prepare(inner, homes, run).await {
+        Ok(prepared) => begin(homes, run, prepared),
+        Err(Unprepared::Unreadable(why)) => {
+            tracing::warn!(run = %run.id, error = %why, "the run sleeps on until the store can be read");
+            return Err(());
+        }
+        Err(Unprepared::Impossible(why)) => {
+            homes.remove(&run.id);
+            fail(inner, run.id, why);
+        }
+    }
+    Ok(())
+}
+
+fn begin(homes: &mut Homes, run: &Arc<Run>, (home, job, finished): Prepared) {
+    homes.insert(run.id, (Arc::clone(run), Arc::clone(&home)));
+    home.give(Job::Start { run: Arc::clone(run), job, finished });
 }
 
 /// Why a run cannot go on now.
@@ -134,11 +168,7 @@ fn fail(inner: &Inner, run: RunId, why: String) {
 
 type Prepared = (Arc<Loaded>, Arc<Value>, Vec<crate::fleet::run::FinishedStep>);
 
-async fn prepare(
-    inner: &Arc<Inner>,
-    homes: &HashMap<RunId, (Arc<Run>, Arc<Loaded>)>,
-    run: &Run,
-) -> Result<Prepared, Unprepared> {
+async fn prepare(inner: &Arc<Inner>, homes: &Homes, run: &Run) -> Result<Prepared, Unprepared> {
     let unreadable =
         |error: JournalError| Unprepared::Unreadable(format!("the journal of {} cannot be read: {error}", run.id));
     let hash = &run.generation.hash;

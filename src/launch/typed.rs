@@ -54,7 +54,7 @@ impl Typed {
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (front, told) = Front::new();
         let (pause, handed_on) = (front.pause(), HandedOn::default());
-        let desk = Arc::new(Desk { common, host, leader, pause, handed_on });
+        let desk = Arc::new(Desk { common, host, leader, telling: tokio::sync::Mutex::default(), pause, handed_on });
         (Self { front, desk: desk.clone() }, sessions::Sessions::new(desk).run(told))
     }
 }
@@ -84,6 +84,8 @@ struct Desk {
     host: Arc<dyn PaneHost>,
     /// What the operator says of the leader's screen; none if it is not to be told anything in its pane.
     leader: Option<ScreenWords>,
+    /// Held by whoever tells the leader something: two would press Enter for one line.
+    telling: tokio::sync::Mutex<()>,
     /// Whether nothing may be typed.
     pause: Pause,
     /// Sessions whose worktree is not put away at their end: another takes it over.

@@ -19,26 +19,29 @@ const ASK: Duration = Duration::from_millis(200);
 
 /// Which programs have which worker, by where they are.
 #[derive(Clone, Default)]
-pub(super) struct Taken(Arc<Mutex<HashMap<String, WorkerName>>>);
+pub(super) struct Taken(Arc<Mutex<HashMap<String, Owner>>>);
+
+/// A worker with its session: the next one may be there before the one before has let go.
+type Owner = (WorkerName, u64);
 
 /// Keeps a program for one worker until it is dropped.
 pub(super) struct Hold {
     taken: Taken,
     place: String,
-    worker: WorkerName,
+    owner: Owner,
 }
 
 impl Taken {
-    /// Takes a program for a worker. The error is the worker that has it.
-    fn take(&self, address: &Address, worker: &WorkerName) -> Result<Hold, WorkerName> {
+    /// Takes a program for a worker's session. The error is the worker that has it.
+    fn take(&self, address: &Address, owner: Owner) -> Result<Hold, WorkerName> {
         let place = address.place();
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match taken.get(&place) {
             // An earlier session of the same worker is about to let go.
-            Some(other) if other != worker => Err(other.clone()),
+            Some((other, _)) if *other != owner.0 => Err(other.clone()),
             _ => {
-                taken.insert(place.clone(), worker.clone());
-                Ok(Hold { taken: self.clone(), place, worker: worker.clone() })
+                taken.insert(place.clone(), owner.clone());
+                Ok(Hold { taken: self.clone(), place, owner })
             }
         }
     }
@@ -47,7 +50,7 @@ impl Taken {
 impl Drop for Hold {
     fn drop(&mut self) {
         let mut taken = self.taken.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if taken.get(&self.place) == Some(&self.worker) {
+        if taken.get(&self.place) == Some(&self.owner) {
             taken.remove(&self.place);
         }
     }
@@ -125,7 +128,7 @@ impl Keeper {
         if let Some(server) = known.as_ref().and_then(|facts| facts.server.as_ref()).filter(|server| **server != url) {
             return Err(format!("it was attached to {server}, and its endpoint names {url} now"));
         }
-        let hold = self.desk.taken.take(&address, &self.worker.name);
+        let hold = self.desk.taken.take(&address, (self.worker.name.clone(), self.worker.session));
         self.hold = Some(hold.map_err(|other| format!("the program at {url} has a worker already: {other}"))?);
         self.facts = known.unwrap_or_else(|| Facts { cwd: "/".into(), server: Some(url), ..Facts::default() });
         self.dir.on_disk(SessionDir::create).await.map_err(|error| error.to_string())?;
@@ -154,10 +157,14 @@ mod tests {
     fn a_program_has_one_worker_however_its_address_is_spelt() {
         let at = |authority: &str| Address::new(authority.into(), "/v1".into(), None);
         let (taken, first, second) = (Taken::default(), WorkerName::from("w-1"), WorkerName::from("w-2"));
-        let held = taken.take(&at("LocalHost:4000"), &first).expect("nobody has it");
-        assert_eq!(taken.take(&at("127.0.0.1:4000"), &second).err(), Some(first.clone()));
-        assert!(taken.take(&at("127.0.0.1:4001"), &second).is_ok(), "another port is another program");
+        let held = taken.take(&at("LocalHost:4000"), (first.clone(), 1)).expect("nobody has it");
+        assert_eq!(taken.take(&at("127.0.0.1:4000"), (second.clone(), 2)).err(), Some(first.clone()));
+        assert!(taken.take(&at("127.0.0.1:4001"), (second.clone(), 2)).is_ok(), "another port is another program");
+        let next = taken.take(&at("localhost:4000"), (first.clone(), 3)).expect("its own next session");
         drop(held);
-        assert!(taken.take(&at("localhost:4000"), &second).is_ok(), "it was let go");
+        let other = taken.take(&at("localhost:4000"), (second.clone(), 2)).err();
+        assert_eq!(other, Some(first), "the session before let go of its own hold alone");
+        drop(next);
+        assert!(taken.take(&at("localhost:4000"), (second, 2)).is_ok(), "it was let go");
     }
 }

@@ -72,7 +72,7 @@ impl Address {
         Address { authority, prefix, auth }
     }
 
-    /// Returns where that is, the same for every spelling of one place.
+    /// Returns where that is, the same for the usual spellings of one place.
     pub(super) fn place(&self) -> String {
         let authority = self.authority.to_ascii_lowercase();
         let (host, port) = authority.rsplit_once(':').unwrap_or((&authority, ""));

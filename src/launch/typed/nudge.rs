@@ -2,26 +2,31 @@
 //! composer, and only in a pane that shows to be the leader's now.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::super::session::front::PAUSED;
 use super::Desk;
 use super::leaders;
 use super::look::Look;
-use super::submit::{Act, End, Submission};
+use super::submit::{Act, End, OWN_WORK, Submission};
 use crate::engine::panes::{Key, Pane, PaneError};
 use crate::fleet::input::{Nudged, Sighting};
 use crate::fleet::typing::Typing;
 use crate::fleet::worker::Process;
 use crate::process::{ProcessId, is_in_foreground, lineage};
 
+/// How long one try may take; a dialog may stand before the composer for hours.
+const LONGEST: Duration = Duration::from_secs(60);
 /// How each line begins and ends.
 const BEGIN: &str = "[fleet] ";
 const END: &str = " for you: call fleet_poll";
 
 /// Tells the leader once, and reports what came of it.
 pub(super) async fn tell(desk: Arc<Desk>, leader: Process, waiting: usize) {
-    let how = try_once(&desk, leader, waiting).await;
+    // Whoever is not heard of is tried again.
+    let Ok(_alone) = desk.telling.try_lock() else { return };
+    let how = tokio::time::timeout(LONGEST, try_once(&desk, leader, waiting)).await;
+    let how = how.unwrap_or_else(|_| Nudged::NotNow("its composer did not come back".into()));
     desk.common.tell(Sighting::Nudged { leader, how }).await;
 }
 
@@ -55,6 +60,10 @@ async fn type_line(desk: &Desk, typing: &Typing, leader: Process, pane: &Pane, l
     loop {
         let screen = desk.host().screen(pane.clone()).await.map_err(failed)?;
         let look = Look::of(&screen, typing);
+        // A line that was left standing is entered when its agent rests, as a new one is typed.
+        if submission.is_none() && look.busy && look.composer.as_deref().is_some_and(is_ours) {
+            return Err(OWN_WORK.into());
+        }
         let submission =
             submission.get_or_insert_with(|| match look.composer.as_deref().filter(|text| is_ours(text)) {
                 // Left by an earlier try, of which it was not seen that it stood there, or by a daemon that was killed.
