@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use crate::engine::ports::Clock;
 use crate::fleet::time::Time;
 
-/// Wall time that cannot jump; a suspended machine does not age its deadlines.
+/// Wall time that cannot jump; a suspended machine does not age its deadlines until the next start.
 #[derive(Debug)]
 pub struct SteadyClock {
     started: Time,

@@ -137,11 +137,11 @@ impl Actor {
         }
     }
 
-    /// Returns what the fleet must be told of the clock on the wall, if a charter goes by it.
+    /// Returns what the fleet must be told of the clock on the wall, whatever its charter goes by now: the batch may hold
+    /// the first one that has hours.
     fn wall_moved(&self, now: Time) -> Option<Input> {
-        let fleet = Some(&self.parts.fleet).filter(|fleet| fleet.goes_by_the_wall())?;
         let ahead = self.parts.clock.wall().0 as i64 - now.0 as i64;
-        ((ahead - fleet.wall_ahead()).abs() >= APART).then_some(Input::Wall(ahead))
+        ((ahead - self.parts.fleet.wall_ahead()).abs() >= APART).then_some(Input::Wall(ahead))
     }
 
     fn in_trouble(&self) -> bool {

@@ -24,7 +24,7 @@ impl Fleet {
     }
 
     /// Returns what the clock on the wall shows at a moment of the fleet's time. Hours go by it and nothing else does: it
-    /// may be set, and a machine that slept has not aged its deadlines.
+    /// may be set, and a machine that slept has not aged its deadlines until the next start.
     pub(super) fn wall(&self, at: Time) -> Time {
         Time(at.0.saturating_add_signed(self.wall_ahead))
     }

@@ -208,7 +208,8 @@ impl Fleet {
                 process: None,
                 turns: 0,
                 session,
-                born: session,
+                // It tells two of one name apart.
+                born: if session == 0 { cx.now.0 } else { session },
                 late: None,
                 cut: None,
                 life: Life::default(),

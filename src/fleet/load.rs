@@ -55,7 +55,7 @@ pub struct RoleLoad {
     /// False outside of its hours.
     #[serde(default = "yes")]
     pub open: bool,
-    /// When its hours change that or `max_busy` next; absent if it has no hours.
+    /// When its hours change that or `max_busy` next, by the fleet's own time; absent if it has no hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     /// How many of its turns failed, timed out or were lost in the last ten minutes.
@@ -204,7 +204,7 @@ impl Fleet {
             max_waiting: spec.max_waiting,
             workers: self.of_role(role).count() as u32,
             open,
-            until: spec.next_cap(wall, |next| next != cap),
+            until: spec.next_cap(wall, |next| next != cap).map(|at| self.of_wall(at)),
             recent_failures: 0,
             used: Used::default(),
         }

@@ -12,7 +12,7 @@ use super::team::Address;
 /// What waits for the workers of one role.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Queue {
-    urgent: OrdMap<TurnId, (Sender, Address)>,
+    urgent: OrdMap<Address, OrdMap<Sender, OrdSet<TurnId>>>,
     lanes: OrdMap<Sender, Lane>,
     rotation: Vector<Sender>,
 }
@@ -24,7 +24,7 @@ impl Queue {
     /// Adds a turn at the end of its sender's lane, or to the urgent ones.
     pub fn push(&mut self, id: TurnId, sender: Sender, to: Address, urgent: bool) {
         if urgent {
-            self.urgent.insert(id, (sender, to));
+            self.urgent.entry(to).or_default().entry(sender).or_default().insert(id);
             return;
         }
         if !self.lanes.contains_key(&sender) {
@@ -44,8 +44,9 @@ impl Queue {
 
     /// Returns the next turn whose address can be served now, in fair order.
     pub fn next(&self, can_serve: impl Fn(&Address) -> bool) -> Option<TurnId> {
-        let urgent = self.urgent.iter().find(|(_, (_, to))| can_serve(to)).map(|(id, _)| *id);
-        urgent.or_else(|| {
+        // An address is asked about once, however much waits for it.
+        let urgent = self.urgent.iter().filter(|(to, _)| can_serve(to)).flat_map(|(_, senders)| senders.values());
+        urgent.filter_map(|turns| turns.get_min().copied()).min().or_else(|| {
             self.rotation.iter().find_map(|sender| {
                 let heads = self.lanes.get(sender)?.iter().filter(|(to, _)| can_serve(to));
                 heads.filter_map(|(_, turns)| turns.get_min().copied()).min()
@@ -55,7 +56,7 @@ impl Queue {
 
     /// Takes out a turn that is served now: its sender goes to the end of the rotation.
     pub fn serve(&mut self, id: TurnId, sender: Sender, to: &Address) {
-        let was_urgent = self.urgent.contains_key(&id);
+        let was_urgent = self.is_urgent(id, sender);
         self.remove(id, sender, to);
         if !was_urgent && self.lanes.contains_key(&sender) {
             self.rotation.retain(|other| *other != sender);
@@ -65,8 +66,8 @@ impl Queue {
 
     /// Takes out a turn that will not be served; the rotation stays.
     pub fn remove(&mut self, id: TurnId, sender: Sender, to: &Address) {
-        if self.urgent.remove(&id).is_some() {
-            return;
+        if self.is_urgent(id, sender) {
+            return self.remove_urgent(id, sender, to);
         }
         let Some(lane) = self.lanes.get_mut(&sender) else { return };
         if let Some(turns) = lane.get_mut(to) {
@@ -81,9 +82,27 @@ impl Queue {
         }
     }
 
+    fn is_urgent(&self, id: TurnId, sender: Sender) -> bool {
+        self.urgent.values().any(|senders| senders.get(&sender).is_some_and(|turns| turns.contains(&id)))
+    }
+
+    fn remove_urgent(&mut self, id: TurnId, sender: Sender, to: &Address) {
+        let Some(senders) = self.urgent.get_mut(to) else { return };
+        if let Some(turns) = senders.get_mut(&sender) {
+            turns.remove(&id);
+            if turns.is_empty() {
+                senders.remove(&sender);
+            }
+        }
+        if senders.is_empty() {
+            self.urgent.remove(to);
+        }
+    }
+
     /// Returns how many turns wait.
     pub fn len(&self) -> usize {
-        self.urgent.len() + self.lanes.values().flat_map(OrdMap::values).map(OrdSet::len).sum::<usize>()
+        let urgent = self.urgent.values().flat_map(OrdMap::values).map(OrdSet::len).sum::<usize>();
+        urgent + self.lanes.values().flat_map(OrdMap::values).map(OrdSet::len).sum::<usize>()
     }
 
     /// Returns whether nothing waits.
@@ -93,35 +112,39 @@ impl Queue {
 
     /// Returns whether something urgent waits whose address can be served now.
     pub fn has_urgent(&self, can_serve: impl Fn(&Address) -> bool) -> bool {
-        self.urgent.values().any(|(_, to)| can_serve(to))
+        self.urgent.keys().any(can_serve)
     }
 
     /// Returns how many turns wait for one address.
     pub fn len_to(&self, address: &Address) -> usize {
-        let urgent = self.urgent.values().filter(|(_, to)| to == address).count();
+        let urgent = self.urgent.get(address).map_or(0, |senders| senders.values().map(OrdSet::len).sum());
         urgent + self.lanes.values().filter_map(|lane| lane.get(address)).map(OrdSet::len).sum::<usize>()
     }
 
     /// Returns how many turns wait that no run keeps: the ones that `max_waiting` counts.
     pub fn len_without_runs(&self) -> usize {
         let of_callers = |sender: &Sender| !matches!(sender, Sender::Run(_) | Sender::Fleetd);
-        let urgent = self.urgent.values().filter(|(sender, _)| of_callers(sender)).count();
+        let urgent = self.urgent.values().flatten().filter(|(sender, _)| of_callers(sender));
         let lanes = self.lanes.iter().filter(|(sender, _)| of_callers(sender));
-        urgent + lanes.flat_map(|(_, lane)| lane.values()).map(OrdSet::len).sum::<usize>()
+        let lanes = lanes.flat_map(|(_, lane)| lane.values());
+        urgent.map(|(_, turns)| turns).chain(lanes).map(OrdSet::len).sum()
     }
 
     /// Returns how many turns of the same sender go before this one; 0 = it is the sender's next.
     pub fn ahead(&self, id: TurnId, sender: Sender) -> usize {
-        if self.urgent.contains_key(&id) {
-            return self.urgent.iter().take_while(|(other, _)| **other < id).count();
+        let urgent = self.urgent.values().flat_map(OrdMap::values);
+        if self.is_urgent(id, sender) {
+            return urgent.map(|turns| turns.range(..id).count()).sum();
         }
-        let lane = self.lanes.get(&sender).map(|lane| lane.values().map(|turns| turns.range(..id).count()).sum());
-        self.urgent.len() + lane.unwrap_or(0)
+        let lane = self.lanes.get(&sender).into_iter().flat_map(OrdMap::values);
+        urgent.map(OrdSet::len).sum::<usize>() + lane.map(|turns| turns.range(..id).count()).sum::<usize>()
     }
 
     /// Returns every waiting turn's id with its sender and address, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (TurnId, Sender, &Address)> {
-        let urgent = self.urgent.iter().map(|(id, (sender, to))| (*id, *sender, to));
+        let urgent = self.urgent.iter().flat_map(|(to, senders)| {
+            senders.iter().flat_map(move |(sender, turns)| turns.iter().map(move |id| (*id, *sender, to)))
+        });
         let lanes = self.lanes.iter().flat_map(|(sender, lane)| {
             lane.iter().flat_map(move |(to, turns)| turns.iter().map(move |id| (*id, *sender, to)))
         });
@@ -197,8 +220,39 @@ mod tests {
     #[test]
     fn withdrawing_leaves_nothing_behind() {
         let mut queue = Queue::default();
-        queue.push(TurnId(1), Sender::Leader, role(), false);
-        queue.remove(TurnId(1), Sender::Leader, &role());
-        assert_eq!(queue, Queue::default());
+        for urgent in [false, true] {
+            queue.push(TurnId(1), Sender::Leader, role(), urgent);
+            queue.remove(TurnId(1), Sender::Leader, &role());
+            assert_eq!(queue, Queue::default());
+        }
+    }
+
+    #[test]
+    fn urgent_turns_go_in_their_own_order_whoever_sent_them_and_to_whom_and_each_address_is_asked_about_once() {
+        let mut queue = Queue::default();
+        let worker = Address::Worker("w-1".into());
+        let turns = [(Sender::Operator, &worker), (Sender::Leader, &role()), (Sender::Leader, &worker)];
+        for n in 0..90 {
+            let (sender, to) = turns[n % 3];
+            queue.push(TurnId(n as u64), sender, to.clone(), true);
+        }
+        queue.push(TurnId(90), Sender::Leader, role(), false);
+        let asked = std::cell::Cell::new(0);
+        let busy = |_: &Address| {
+            asked.set(asked.get() + 1);
+            false
+        };
+        assert_eq!((queue.has_urgent(busy), asked.replace(0)), (false, 2));
+        assert_eq!((queue.next(busy), asked.get()), (None, 3), "two of what is urgent, and one of the lane");
+        assert_eq!((queue.len(), queue.len_to(&worker), queue.len_without_runs()), (91, 60, 91));
+        assert_eq!((queue.ahead(TurnId(31), Sender::Leader), queue.ahead(TurnId(90), Sender::Leader)), (31, 90));
+        assert_eq!(queue.iter().count(), 91);
+        assert_eq!(queue.next(|to| *to != worker), Some(TurnId(1)));
+        for n in 0..90 {
+            assert_eq!(queue.next(|_| true), Some(TurnId(n)));
+            let (sender, to) = turns[n as usize % 3];
+            queue.serve(TurnId(n), sender, to);
+        }
+        assert_eq!((queue.next(|_| true), queue.len()), (Some(TurnId(90)), 1));
     }
 }

@@ -91,7 +91,7 @@ pub struct KeyUse {
     pub body: String,
     /// What came of it.
     pub made: Made,
-    /// The first session of the worker that it made: another one may have its name by now.
+    /// What tells the worker that it made (`Worker::born`) from another one that may have its name by now.
     #[serde(default)]
     pub born: u64,
     /// When.

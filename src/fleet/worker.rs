@@ -94,7 +94,8 @@ pub struct Worker {
     /// The number of its session, which no other worker ever had; 0 for one that lives only inside its turns.
     #[serde(default)]
     pub session: u64,
-    /// The number of the first session under this name, which a fresh one in its place keeps.
+    /// The number of the first session under this name, which a fresh one in its place keeps; without sessions the moment
+    /// at which it began.
     #[serde(default)]
     pub born: u64,
     /// Who gets its reply should it still come, to the turn that it has and that ended without it.

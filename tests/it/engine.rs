@@ -292,23 +292,44 @@ async fn a_caller_that_goes_away_ends_its_wait_and_not_the_turn() {
     assert!(matches!(waited, Waited::Settled(_)), "{waited:?}");
 }
 
+/// Brings a charter into force in which so many are busy at once, between these hours.
+async fn save_hours(bench: &Bench, between: &str, max_busy: u32) {
+    let mut team = (**bench.handle.fleet().team().expect("it is there")).clone();
+    team.generation.number += 1;
+    let between = Some(Between::parse(between).expect("valid"));
+    let windows = vec![Window { between, days: Days::ALL, max_busy: None }];
+    let hours = Hours { windows, closes: true, clock: WallClock::default() };
+    let role = team.roles.get_mut(&"w".into()).expect("it is there");
+    (role.hours, role.max_busy) = (Some(Arc::new(hours)), max_busy);
+    let number = team.generation.number;
+    bench.handle.take_team(Arc::new(team)).await;
+    bench.handle.in_force(number).await;
+}
+
 /// The engine's own timers stand still while a machine sleeps, so it must look.
 #[tokio::test]
 async fn a_role_opens_though_nobody_tells_that_the_machine_slept() {
     let mut bench = bench().await;
-    let mut noon = (**bench.handle.fleet().team().expect("it is there")).clone();
-    noon.generation.number = 2;
-    let between = Some(Between::parse("12:00-13:00").expect("valid"));
-    let windows = vec![Window { between, days: Days::ALL, max_busy: None }];
-    let hours = Hours { windows, closes: true, clock: WallClock::default() };
-    noon.roles.get_mut(&"w".into()).expect("it is there").hours = Some(Arc::new(hours));
-    bench.handle.take_team(Arc::new(noon)).await;
-    bench.handle.in_force(2).await;
+    save_hours(&bench, "12:00-13:00", 1).await;
     let turn = bench.handle.send(&Caller::Operator, message(), &Origin::default()).await.expect("accepted").turn.id;
     assert!(bench.orders.try_recv().is_err(), "it is 00:16");
     bench.ahead.store(12 * 3_600_000, Ordering::SeqCst);
     let order = tokio::time::timeout(Duration::from_secs(20), bench.orders.recv()).await;
     assert!(matches!(order, Ok(Some(WorkEffect::Hand(_, handed))) if handed.id == turn), "it is 12:16");
+}
+
+/// Until a charter has hours nobody looks at the wall between two batches, so it is looked at with the batch itself.
+#[tokio::test]
+async fn the_first_hours_that_are_saved_go_by_the_clock_as_it_is_after_the_machine_slept() {
+    let mut bench = bench().await;
+    let first = bench.handle.send(&Caller::Operator, message(), &Origin::default()).await.expect("accepted").turn.id;
+    let order = bench.orders.recv().await;
+    assert!(matches!(order, Some(WorkEffect::Hand(_, handed)) if handed.id == first));
+    let waiting = bench.handle.send(&Caller::Operator, message(), &Origin::default()).await.expect("accepted").turn.id;
+    bench.ahead.store(12 * 3_600_000, Ordering::SeqCst);
+    save_hours(&bench, "00:00-01:00", 2).await;
+    assert!(bench.orders.try_recv().is_err(), "it is 12:16, and not 00:16");
+    assert_eq!(bench.handle.fleet().turn(waiting).expect("it waits").worker, None);
 }
 
 #[tokio::test]

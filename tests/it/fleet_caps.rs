@@ -370,6 +370,8 @@ fn hours_go_by_the_wall_when_the_machine_slept_and_deadlines_do_not() {
     let next = stage.send("w");
     assert_eq!(stage.waits(next), "closed: 'w' is handed nothing until 22:00 (in 13h30m)");
     let opens = Time(stage.now.0 + 13 * 3_600_000 + 30 * 60_000);
+    let load = stage.fleet.load(stage.now).roles[&"w".into()].clone();
+    assert_eq!(load.until, Some(opens), "a rubric sees it beside `task.now`, which is the fleet's own time");
     stage.after(Span::minutes(10));
     assert_eq!(stage.fleet.next_wake(), Some(opens), "timed by the fleet's own time");
 }

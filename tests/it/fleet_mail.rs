@@ -161,10 +161,7 @@ fn a_refused_call_uses_no_key() {
 #[test]
 fn the_key_of_a_worker_that_is_gone_is_not_answered_with_another_one_of_its_name() {
     let mut stage = Stage::with(1);
-    let spawn = |key: &str| {
-        let key = Some(Keyed { key: key.into(), body: "s".into(), request: None });
-        Call::Spawn { role: "s".into(), profile: None, key }
-    };
+    let spawn = |key: &str| spawn_with_key("s", key);
     stage.calls(Caller::Leader, spawn("mine"));
     stage.up("s-1");
     stage.gone("s-1");
@@ -174,4 +171,28 @@ fn the_key_of_a_worker_that_is_gone_is_not_answered_with_another_one_of_its_name
     assert!(matches!(stage.leader(spawn("other")), Ok(Answer::Worker(_))), "that one is meant");
     stage.restart();
     assert_eq!(kind(stage.leader(spawn("mine"))), RefusalKind::Conflict);
+}
+
+#[test]
+fn the_key_of_a_worker_without_a_session_is_not_answered_with_another_one_of_its_name_either() {
+    let mut stage = Stage::with(1);
+    let spawn = |key: &str| spawn_with_key("w", key);
+    let name = |answer| match answer {
+        Ok(Answer::Worker(worker)) => worker.name.to_string(),
+        other => panic!("a spawn was answered with {other:?}"),
+    };
+    assert_eq!(name(stage.leader(spawn("mine"))), "w-1");
+    assert_eq!(name(stage.leader(spawn("mine"))), "w-1", "it is still there");
+    stage.leader(Call::Stop { worker: "w-1".into(), kill: false }).expect("it lives");
+    assert_eq!(stage.worker("w-1"), "none");
+    stage.after(Span::minutes(11));
+    assert_eq!(name(stage.leader(spawn("other"))), "w-1");
+    stage.restart();
+    assert_eq!(name(stage.leader(spawn("other"))), "w-1", "that one is meant");
+    assert_eq!(kind(stage.leader(spawn("mine"))), RefusalKind::Conflict);
+}
+
+fn spawn_with_key(role: &str, key: &str) -> Call {
+    let key = Some(Keyed { key: key.into(), body: role.into(), request: None });
+    Call::Spawn { role: role.into(), profile: None, key }
 }

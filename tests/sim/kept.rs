@@ -53,14 +53,14 @@ fn timed(kept: usize) -> Vec<(&'static str, Duration)> {
     ];
     kept.call(Call::Pause);
     for _ in 0..kept.kept {
-        kept.send();
+        kept.send(Priority::Normal);
     }
     all.push((
         "a message where many wait",
         kept.fastest(
             |_| (),
             |house, ()| {
-                let turn = house.send();
+                let turn = house.send(Priority::Normal);
                 let turn = house.fleet.turn(turn).expect("it was accepted").clone();
                 house.fleet.view_turn(&turn, house.now);
             },
@@ -68,9 +68,12 @@ fn timed(kept: usize) -> Vec<(&'static str, Duration)> {
     ));
     all.push((
         "one that is taken back where many wait",
-        kept.fastest(House::send, |house, turn| {
-            house.call(Call::CancelTurn(turn));
-        }),
+        kept.fastest(
+            |house| house.send(Priority::Normal),
+            |house, turn| {
+                house.call(Call::CancelTurn(turn));
+            },
+        ),
     ));
     all.push((
         "a run that is cancelled where many wait",
@@ -78,6 +81,12 @@ fn timed(kept: usize) -> Vec<(&'static str, Duration)> {
             house.call(Call::CancelRun(run));
         }),
     ));
+    // No worker is free, and each message is a moment at which one could have become so.
+    kept.call(Call::Unpause);
+    for _ in 0..kept.kept {
+        kept.send(Priority::Now);
+    }
+    all.push(("an urgent message where many wait", kept.fastest(|_| (), |house, ()| _ = house.send(Priority::Now))));
     all
 }
 
@@ -118,7 +127,7 @@ impl House {
         answer.expect("it is not refused")
     }
 
-    fn send(&mut self) -> TurnId {
+    fn send(&mut self, priority: Priority) -> TurnId {
         let send = SendCall {
             to: Address::Role("w".into()),
             because: None,
@@ -126,7 +135,7 @@ impl House {
             prompt: "do it".into(),
             kind: None,
             files: Vec::new(),
-            priority: Priority::Normal,
+            priority,
             shape: None,
             deadline: Some(Span::days(1)),
             key: None,
@@ -138,7 +147,7 @@ impl House {
     }
 
     fn replied(&mut self) -> TurnId {
-        let turn = self.send();
+        let turn = self.send(Priority::Normal);
         let worker = self.fleet.turn(turn).and_then(|turn| turn.worker.clone()).expect("a worker is free");
         let finish = Box::new(finish_of(turn, true));
         self.step(Input::Seen(Sighting::Finished { worker, turn, finish, idle: true }));
