@@ -121,7 +121,11 @@ fn stay(client: &Client) -> String {
 #[test]
 fn of_many_sessions_those_that_nobody_reads_from_rest_and_come_back_with_the_next_message() {
     let door = Inside::new();
-    let [first, held] = [(); 2].map(|()| Client::new(door.local));
+    let [first, held, listened] = [(); 3].map(|()| Client::new(door.local));
+    listened.listen(None).event().unwrap();
+    // More than a client has to listen again after a restart; there was none since.
+    door.later(Duration::from_millis(4_500));
+    let listened_was = stay(&listened);
     let mut held_call = held.start_call("fleet_send", hold(), json!({}));
     held_call.event().unwrap();
     let first_was = stay(&first);
@@ -129,6 +133,7 @@ fn of_many_sessions_those_that_nobody_reads_from_rest_and_come_back_with_the_nex
     // More than stay in memory.
     let many: Vec<_> = (0..501).map(|_| Client::new(door.local)).collect();
     assert_ne!(stay(&first), first_was, "it was in memory all the time");
+    assert_ne!(stay(&listened), listened_was, "it was in memory all the time");
     assert_eq!(stay(&held), held_was, "its call would have been cut");
     assert_eq!(stay(&many[500]), stay(&many[500]));
     door.release();
