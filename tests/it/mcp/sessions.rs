@@ -107,6 +107,7 @@ fn a_look_that_was_cut_is_to_be_repeated_and_nobody_waits_for_it() {
     let last = cut.event().unwrap().id.expect("each stream begins with a name to come back by");
     drop(cut);
     let refusal = client.listen(Some(&last)).called().refusal();
+    assert!(refusal.starts_with("unavailable: this call was cut off, and what it came to is not kept;"), "{refusal}");
     assert!(refusal.contains("repeat the call"), "{refusal}");
 }
 
