@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, TOOL_USE};
+use super::client::{Answer, Client, TOOL_USE};
 use crate::door::inside::Inside;
 
 fn hold() -> Value {
@@ -139,6 +139,70 @@ fn of_many_sessions_those_that_nobody_reads_from_rest_and_come_back_with_the_nex
     assert_eq!(stay(&many[500]), stay(&many[500]));
     door.release();
     assert_eq!(held_call.called().good()["text"], "HOLD IT");
+}
+
+#[test]
+fn the_end_of_a_stay_comes_late_and_does_not_end_the_next_one() {
+    let door = Inside::new();
+    let client = Client::new(door.local);
+    let was = stay(&client);
+    let mut given_up = client.start_call("fleet_send", hold(), json!({}));
+    given_up.event().unwrap();
+    drop(given_up);
+    let rested = (0..10).any(|_| {
+        drop((0..101).map(|_| Client::new(door.local)).collect::<Vec<_>>());
+        stay(&client) != was
+    });
+    assert!(rested, "somebody seems to read from it still");
+    // Five seconds are what the library gives to the call that nobody reads.
+    let mail = client.good("fleet_poll", json!({ "wait": "7s" }));
+    assert_eq!(mail["messages"], json!([]), "its stream would have been cut");
+}
+
+#[test]
+fn clients_that_push_each_other_out_of_memory_get_every_answer() {
+    let door = Inside::new();
+    let holders: Vec<_> = (0..100).map(|_| Client::new(door.local)).collect();
+    // As many as stay in memory are read from, so that whoever comes makes the only other one rest.
+    let _held: Vec<_> = holders.iter().map(|holder| holder.listen(None).fine()).collect();
+    let local = door.local;
+    let statuses = |_| {
+        std::thread::spawn(move || {
+            let client = Client::new(local);
+            (0..30).map(|_| statuses_of(&client)).collect::<Vec<_>>().concat()
+        })
+    };
+    let threads: Vec<_> = (0..6).map(statuses).collect();
+    let statuses: Vec<_> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let other = statuses.iter().filter(|status| **status != 200).collect::<Vec<_>>();
+    assert!(other.is_empty(), "of {} calls: {other:?}", statuses.len());
+}
+
+/// Calls in the two ways, through the session and past it; returns the statuses, and 0 for an answer that broke off.
+fn statuses_of(client: &Client) -> Vec<u16> {
+    let answers = [client.start("tools/list", json!({})), client.start_call("fleet_list", json!({}), json!({}))];
+    let status = |mut answer: Answer| match (answer.status, answer.responded()) {
+        (200, None) => 0,
+        (status, _) => status,
+    };
+    answers.map(status).to_vec()
+}
+
+#[test]
+fn now_and_then_a_look_goes_the_librarys_way_or_its_session_would_be_thought_unused() {
+    let door = Inside::new();
+    let client = Client::new(door.local);
+    let past = |client: &Client| {
+        let mut answer = client.start_call("fleet_list", json!({}), json!({})).fine();
+        let event = answer.event().unwrap().id.unwrap();
+        answer.called().good();
+        event.ends_with(".look")
+    };
+    assert_eq!([past(&client), past(&client)], [true, true]);
+    for _ in 0..4 {
+        door.later(Duration::from_secs(31 * 60));
+        assert_eq!([past(&client), past(&client)], [false, true]);
+    }
 }
 
 #[test]
