@@ -95,9 +95,12 @@ impl Gate {
                 }
             }
         }
+        // Until its answer begins, and is then read from.
+        let underway = session.map(|id| self.sessions.underway(id));
         let ends = request.method() == Method::DELETE;
         request.extensions_mut().insert(identity.clone());
         let mut answer = SENDER.scope(identity, self.library.handle(request)).await.map(Body::new);
+        drop(underway);
         if ends && answer.status() == StatusCode::ACCEPTED {
             // It has ended, and is not only going to; some clients take 202 for a failure.
             *answer.status_mut() = StatusCode::NO_CONTENT;

@@ -100,7 +100,7 @@ pub(super) async fn resumed(door: &Mcp, sender: Option<Identity>, request: Key) 
         Ok(Resumed::Worker(worker)) => given(&worker),
         Ok(Resumed::Asked(asked)) => given(&asked),
         Err(refusal) if refusal.kind == RefusalKind::Unknown => refused(
-            Refusal::new(RefusalKind::Unavailable, "fleetd was restarted while this call was under way")
+            Refusal::new(RefusalKind::Unavailable, "this call was cut off, and what it came to is not kept")
                 .hint("nothing that was accepted is lost; repeat the call unchanged"),
         ),
         Err(refusal) => refused(refusal),

@@ -5,6 +5,7 @@
 //! changes. What happens in a session is not kept.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, RwLock};
 
 use async_trait::async_trait;
@@ -59,6 +60,9 @@ struct Row {
     opener: Opener,
     /// Whether its client has ever listened for what the server says by itself.
     listens: bool,
+    /// In which boot of ours it was last opened or listened to; it is back if that is this one.
+    #[serde(default)]
+    boot: u64,
     state: SessionState,
 }
 
@@ -66,8 +70,6 @@ struct Row {
 #[derive(Clone, Debug)]
 struct Known {
     row: Arc<Row>,
-    /// Opened, or listened to, since our start.
-    back: bool,
     stamped: Time,
 }
 
@@ -87,12 +89,15 @@ pub(super) struct Kept {
     store: Arc<dyn Sessions>,
     engine: Handle,
     born: Time,
+    /// No other boot has the same.
+    boot: u64,
     known: RwLock<HashMap<String, Known>>,
 }
 
 impl Kept {
     pub(super) fn new(store: Arc<dyn Sessions>, engine: Handle) -> Kept {
-        Kept { store, born: engine.now(), engine, known: RwLock::default() }
+        let boot = RandomState::new().hash_one(std::process::id());
+        Kept { store, born: engine.now(), boot, engine, known: RwLock::default() }
     }
 
     /// Returns what a session's id is worth to a caller, who may begin to listen with this request.
@@ -102,21 +107,19 @@ impl Kept {
             return Standing::Unknown;
         }
         let now = self.engine.now();
-        if !listens && !known.back && known.row.listens && now.since(self.born) > PATIENCE {
+        let back = known.row.boot == self.boot;
+        if !listens && !back && known.row.listens && now.since(self.born) > PATIENCE {
             self.drop_session(id).await;
             return Standing::Stale;
         }
-        let first = listens && !known.row.listens;
-        let changed = first || now.since(known.stamped) > STAMP;
-        if first {
-            known.row = Arc::new(Row { listens: true, ..(*known.row).clone() });
+        let news = listens && (!back || !known.row.listens);
+        if news {
+            // Stored, since it may rest, and is then looked up anew in the same boot.
+            known.row = Arc::new(Row { listens: true, boot: self.boot, ..(*known.row).clone() });
         }
-        if changed {
+        if news || now.since(known.stamped) > STAMP {
             known.stamped = now;
             self.save(id, &known.row, now).await;
-        }
-        if changed || (listens && !known.back) {
-            known.back |= listens;
             self.remember(id, known);
         }
         Standing::Fine
@@ -137,7 +140,7 @@ impl Kept {
         })?;
         let row: Row = serde_json::from_str(&row).ok()?;
         // When it was last used is not read: it is at most an hour too old.
-        let known = Known { row: Arc::new(row), back: false, stamped: Time(0) };
+        let known = Known { row: Arc::new(row), stamped: Time(0) };
         self.remember(id, known.clone());
         Some(known)
     }
@@ -173,9 +176,9 @@ impl SessionStore for Kept {
     async fn store(&self, id: &str, state: &SessionState) -> Result<(), SessionStoreError> {
         // The library stores a session in the task of the request that opened it.
         let opener = SENDER.try_with(Opener::of).unwrap_or(Opener::Nobody);
-        let row = Arc::new(Row { opener, listens: false, state: state.clone() });
+        let row = Arc::new(Row { opener, listens: false, boot: self.boot, state: state.clone() });
         let now = self.engine.now();
-        self.remember(id, Known { row: row.clone(), back: true, stamped: now });
+        self.remember(id, Known { row: row.clone(), stamped: now });
         self.save(id, &row, now).await;
         Ok(())
     }

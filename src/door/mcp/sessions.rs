@@ -12,7 +12,7 @@ use futures_util::{FutureExt, Stream};
 use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionManager, LocalSessionManagerError, LocalSessionWorker,
+    LocalSessionHandle, LocalSessionManager, LocalSessionManagerError, LocalSessionWorker,
 };
 use rmcp::transport::streamable_http_server::session::{RestoreOutcome, ServerSseMessage, SessionId, SessionManager};
 
@@ -21,13 +21,17 @@ use super::admit::SENDER;
 use super::beat::{self, BEAT};
 use super::calls::{self, origin};
 use super::glance::Glance;
-use super::stays::Stays;
+use super::stays::{Stays, Underway};
+use crate::fleet::time::Span;
 
 /// How soon a client that was cut off should come back.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
 
 /// How long a session stays in memory without a message. Clients end none; a later one comes back from the store.
-const IDLE: Duration = Duration::from_secs(2 * 3_600);
+const IDLE: Span = Span::minutes(2 * 60);
+
+/// How long the library may not hear of a session whose client only looks; it would let it go after `IDLE`.
+const UNHEARD: Span = Span(IDLE.0 / 4);
 
 type Events = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
 
@@ -43,23 +47,47 @@ pub(super) struct Sessions {
 impl Sessions {
     pub(super) fn new(door: Arc<Mcp>) -> Sessions {
         let mut inner = LocalSessionManager::default();
-        inner.session_config.keep_alive = Some(IDLE);
+        inner.session_config.keep_alive = Some(IDLE.std());
         inner.session_config.sse_retry = Some(RETRY);
         // Two boots never share a name, also where the clock stands still.
         let boot = format!("{:x}-{:x}", door.engine.now().0, RandomState::new().hash_one(std::process::id()));
         Sessions { inner, boot, stays: Stays::default(), door }
     }
 
-    /// Ends a session's stay in memory.
+    /// Ends a session's stay in memory, if it is there.
     pub(super) async fn forget(&self, id: &str) {
-        // One that is not in memory is gone already.
-        let _ = self.inner.close_session(&id.into()).await;
+        let id = id.into();
+        let mut sessions = self.inner.sessions.write().await;
+        self.stays.rests(&id);
+        let handle = sessions.remove(&id);
+        drop(sessions);
+        self.end(&id, handle).await;
     }
 
-    /// Notes that a session begins a stay in memory, and lets another one rest if there are too many.
-    async fn arrived(&self, id: &SessionId) {
-        if let Some(rests) = self.stays.arrived(id) {
-            self.forget(&rests).await;
+    /// Notes that a request for a session is on its way, for as long as what is returned is kept.
+    pub(super) fn underway(&self, id: &str) -> Underway<'_> {
+        self.stays.underway(id.into())
+    }
+
+    /// Lets sessions rest until there is room for one more. To be done before that one comes: nothing is left behind
+    /// if the request that wants it breaks off meanwhile.
+    async fn make_room(&self) {
+        loop {
+            // Chosen and taken out at once: a request that comes now finds it gone, and brings it back.
+            let mut sessions = self.inner.sessions.write().await;
+            let Some(id) = self.stays.one_too_many() else { return };
+            let handle = sessions.remove(&id);
+            drop(sessions);
+            self.end(&id, handle).await;
+        }
+    }
+
+    /// Ends what is left in memory of a session whose stay is over.
+    async fn end(&self, id: &SessionId, handle: Option<LocalSessionHandle>) {
+        self.door.kept.rest(id);
+        if let Some(handle) = handle {
+            // One that cannot be told has come to its end by itself.
+            let _ = handle.close().await;
         }
     }
 
@@ -125,8 +153,9 @@ impl SessionManager for Sessions {
     type Transport = WorkerTransport<LocalSessionWorker>;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        self.make_room().await;
         let created = self.inner.create_session().await?;
-        self.arrived(&created.0).await;
+        self.stays.arrived(&created.0, self.door.engine.now());
         Ok(created)
     }
 
@@ -135,7 +164,9 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        self.inner.initialize_session(id, message).await
+        let opened = self.inner.initialize_session(id, message).await;
+        self.stays.came(id);
+        opened
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
@@ -143,8 +174,14 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        // Either its client ends it, in the task of a request. Or the library says, by the id alone and up to five seconds
+        // late, that it has ended; one that we made rest may be back by then.
+        match SENDER.try_with(|_| ()) {
+            Ok(()) => self.stays.left(id),
+            Err(_) if self.stays.has_ended(id) => {}
+            Err(_) => return Ok(()),
+        }
         self.door.kept.rest(id);
-        self.stays.left(id);
         self.inner.close_session(id).await
     }
 
@@ -157,7 +194,9 @@ impl SessionManager for Sessions {
             ClientJsonRpcMessage::Request(request) => spelled(&request.id),
             _ => String::new(),
         };
-        if let Some(glance) = Glance::take(&mut message) {
+        // Now and then a look goes the long way, or its session would be unused to the library, and go.
+        let heard = self.stays.was_heard(id, self.door.engine.now(), UNHEARD);
+        if heard && let Some(glance) = Glance::take(&mut message) {
             return Ok(self.tagged(id, request, glance.events(self.door.clone())));
         }
         Ok(self.tagged(id, request, self.inner.create_stream(id, message).await?))
@@ -196,9 +235,10 @@ impl SessionManager for Sessions {
     }
 
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
+        self.make_room().await;
         let outcome = self.inner.restore_session(id.clone()).await?;
         if let RestoreOutcome::Restored(_) = outcome {
-            self.arrived(&id).await;
+            self.stays.arrived(&id, self.door.engine.now());
         }
         Ok(outcome)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, TOOL_USE};
+use super::client::{Answer, Client, TOOL_USE};
 use crate::door::inside::Inside;
 
 fn hold() -> Value {
@@ -107,6 +107,7 @@ fn a_look_that_was_cut_is_to_be_repeated_and_nobody_waits_for_it() {
     let last = cut.event().unwrap().id.expect("each stream begins with a name to come back by");
     drop(cut);
     let refusal = client.listen(Some(&last)).called().refusal();
+    assert!(refusal.starts_with("unavailable: this call was cut off, and what it came to is not kept;"), "{refusal}");
     assert!(refusal.contains("repeat the call"), "{refusal}");
 }
 
@@ -121,7 +122,11 @@ fn stay(client: &Client) -> String {
 #[test]
 fn of_many_sessions_those_that_nobody_reads_from_rest_and_come_back_with_the_next_message() {
     let door = Inside::new();
-    let [first, held] = [(); 2].map(|()| Client::new(door.local));
+    let [first, held, listened] = [(); 3].map(|()| Client::new(door.local));
+    listened.listen(None).event().unwrap();
+    // More than a client has to listen again after a restart; there was none since.
+    door.later(Duration::from_millis(4_500));
+    let listened_was = stay(&listened);
     let mut held_call = held.start_call("fleet_send", hold(), json!({}));
     held_call.event().unwrap();
     let first_was = stay(&first);
@@ -129,10 +134,75 @@ fn of_many_sessions_those_that_nobody_reads_from_rest_and_come_back_with_the_nex
     // More than stay in memory.
     let many: Vec<_> = (0..501).map(|_| Client::new(door.local)).collect();
     assert_ne!(stay(&first), first_was, "it was in memory all the time");
+    assert_ne!(stay(&listened), listened_was, "it was in memory all the time");
     assert_eq!(stay(&held), held_was, "its call would have been cut");
     assert_eq!(stay(&many[500]), stay(&many[500]));
     door.release();
     assert_eq!(held_call.called().good()["text"], "HOLD IT");
+}
+
+#[test]
+fn the_end_of_a_stay_comes_late_and_does_not_end_the_next_one() {
+    let door = Inside::new();
+    let client = Client::new(door.local);
+    let was = stay(&client);
+    let mut given_up = client.start_call("fleet_send", hold(), json!({}));
+    given_up.event().unwrap();
+    drop(given_up);
+    let rested = (0..10).any(|_| {
+        drop((0..101).map(|_| Client::new(door.local)).collect::<Vec<_>>());
+        stay(&client) != was
+    });
+    assert!(rested, "somebody seems to read from it still");
+    // Five seconds are what the library gives to the call that nobody reads.
+    let mail = client.good("fleet_poll", json!({ "wait": "7s" }));
+    assert_eq!(mail["messages"], json!([]), "its stream would have been cut");
+}
+
+#[test]
+fn clients_that_push_each_other_out_of_memory_get_every_answer() {
+    let door = Inside::new();
+    let holders: Vec<_> = (0..100).map(|_| Client::new(door.local)).collect();
+    // As many as stay in memory are read from, so that whoever comes makes the only other one rest.
+    let _held: Vec<_> = holders.iter().map(|holder| holder.listen(None).fine()).collect();
+    let local = door.local;
+    let statuses = |_| {
+        std::thread::spawn(move || {
+            let client = Client::new(local);
+            (0..30).map(|_| statuses_of(&client)).collect::<Vec<_>>().concat()
+        })
+    };
+    let threads: Vec<_> = (0..6).map(statuses).collect();
+    let statuses: Vec<_> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let other = statuses.iter().filter(|status| **status != 200).collect::<Vec<_>>();
+    assert!(other.is_empty(), "of {} calls: {other:?}", statuses.len());
+}
+
+/// Calls in the two ways, through the session and past it; returns the statuses, and 0 for an answer that broke off.
+fn statuses_of(client: &Client) -> Vec<u16> {
+    let answers = [client.start("tools/list", json!({})), client.start_call("fleet_list", json!({}), json!({}))];
+    let status = |mut answer: Answer| match (answer.status, answer.responded()) {
+        (200, None) => 0,
+        (status, _) => status,
+    };
+    answers.map(status).to_vec()
+}
+
+#[test]
+fn now_and_then_a_look_goes_the_librarys_way_or_its_session_would_be_thought_unused() {
+    let door = Inside::new();
+    let client = Client::new(door.local);
+    let past = |client: &Client| {
+        let mut answer = client.start_call("fleet_list", json!({}), json!({})).fine();
+        let event = answer.event().unwrap().id.unwrap();
+        answer.called().good();
+        event.ends_with(".look")
+    };
+    assert_eq!([past(&client), past(&client)], [true, true]);
+    for _ in 0..4 {
+        door.later(Duration::from_secs(31 * 60));
+        assert_eq!([past(&client), past(&client)], [false, true]);
+    }
 }
 
 #[test]
