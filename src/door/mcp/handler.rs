@@ -112,6 +112,11 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let takes = match request.method.as_str() {
+            // The library takes the one that opens a session itself; in a session or without any there is no such method.
+            "initialize" => {
+                let message = "initialize opens a session, and none can be opened here";
+                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None));
+            }
             "tools/call" => "{\"name\": the name of a tool, \"arguments\": a JSON object}",
             "prompts/get" => "{\"name\": the name of a prompt, \"arguments\": a JSON object of texts}",
             known if METHODS.contains(&known) => "what the protocol says, and these parameters do not fit",

@@ -106,6 +106,9 @@ fn an_unknown_method_and_a_body_that_is_no_message_are_faults_of_the_protocol() 
         assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
         assert!(wrong["error"]["message"].as_str().unwrap().contains("\"arguments\": a JSON object"), "{wrong}");
     }
+    let mut answer = Client::stateless(door.local).start("initialize", json!({}));
+    let said: Value = serde_json::from_str(&answer.text()).unwrap();
+    assert_eq!((answer.status, &said["error"]["code"]), (404, &json!(-32601)), "no session is opened there: {said}");
     for body in ["", "{", "[]", "7", r#"{"jsonrpc":"1.0"}"#] {
         let status = client.post_raw(body.as_bytes(), "").status;
         assert!((400..500).contains(&status), "{body:?} got {status}");
