@@ -24,8 +24,10 @@ const END: &str = " for you: call fleet_poll";
 /// Tells the leader once, and reports what came of it.
 pub(super) async fn tell(desk: Arc<Desk>, leader: Process, waiting: usize) {
     // Whoever is not heard of is tried again.
-    let Ok(_alone) = desk.telling.try_lock() else { return };
+    let Ok(alone) = desk.telling.try_lock() else { return };
     let how = tokio::time::timeout(LONGEST, try_once(&desk, leader, waiting)).await;
+    // Before it is told: the next order may come at once.
+    drop(alone);
     let how = how.unwrap_or_else(|_| Nudged::NotNow("its composer did not come back".into()));
     desk.common.tell(Sighting::Nudged { leader, how }).await;
 }

@@ -54,14 +54,18 @@ fn a_model_that_never_answers_fails_by_the_agents_patience_or_by_the_deadline() 
     assert_eq!(said["text"], "next", "it was interrupted, and its composer is empty: {said}");
 }
 
+/// A reply that is still spoken when the key comes, however slow whoever presses it is.
+fn speech() -> String {
+    format!("PACE:0.3 && SAY:one two three{}", " and on".repeat(60))
+}
+
 #[test]
 fn a_persons_interrupt_ends_the_turn_and_says_so() {
     let team = Team::new("");
     let daemon = team.house.start();
     spawn(&daemon);
     let person = Person::at(&team.house, &daemon, "w-1");
-    // It comes to no end by itself, however slow whoever presses the key is.
-    let turn = begin(&daemon, "PACE:0.3 && SAY:one two three four five six && STALL");
+    let turn = begin(&daemon, &speech());
     until("it speaks", || person.sees().contains("two three").then_some(()));
     person.presses(&[Key::Esc]);
     let said = envelope(&daemon, &turn);
@@ -89,8 +93,7 @@ fn a_persons_own_words_are_not_the_reply_to_a_turn() {
     let daemon = team.house.start();
     spawn(&daemon);
     let person = Person::at(&team.house, &daemon, "w-1");
-    // It comes to no end by itself, however slow whoever presses the key is.
-    let turn = begin(&daemon, "PACE:0.3 && SAY:one two three four five six && STALL");
+    let turn = begin(&daemon, &speech());
     until("it speaks", || person.sees().contains("two three").then_some(()));
     person.presses(&[Key::Esc]);
     until("it stopped", || person.sees().contains("Interrupted").then_some(()));
