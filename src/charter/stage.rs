@@ -3,6 +3,7 @@
 //! Here is what a test sets up and looks at, and the second playing of each run from its journal. How a run is played
 //! is in `play`, its turns in `turns`. What hours do is in `hours`. Caps and queues are not played.
 
+mod asking;
 mod bounds;
 mod hours;
 mod play;

@@ -5,7 +5,7 @@ mod runs;
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -42,13 +42,7 @@ pub struct SendRequest {
     /// The files that it is about, as paths in the repository; the charter's rubrics may send it to the worker that knows
     /// them. They are not opened: what the worker is to do with them stands in the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(
-        length(max = 64),
-        inner(
-            length(min = 1, max = 512),
-            regex(pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")
-        )
-    )]
+    #[schemars(schema_with = "files")]
     pub files: Vec<String>,
     /// `now` goes before everything that waits at the same address; `normal` waits its turn.
     #[serde(default)]
@@ -86,17 +80,25 @@ pub struct RouteRequest {
     pub kind: Option<String>,
     /// The files that it is about, as paths in the repository.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(
-        length(max = 64),
-        inner(
-            length(min = 1, max = 512),
-            regex(pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")
-        )
-    )]
+    #[schemars(schema_with = "files")]
     pub files: Vec<String>,
     /// `now` if it would go before others.
     #[serde(default)]
     pub priority: Priority,
+}
+
+/// The schema of files that a message names: what `check_files` takes.
+fn files(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 512,
+            "pattern": r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+        },
+        "maxItems": 64
+    })
 }
 
 /// Reads a whole number as JSON Schema has it: 5.0 is one.

@@ -1,12 +1,13 @@
-//! The turns of scripted workers: each is a coroutine that may ask, and its end answers the step, or it is tried again.
+//! The turns of scripted workers: each is a coroutine that may ask (`asking`), and its end answers the step, or it is tried again.
 //! A reply takes one virtual second, an answer of the run's owner too, a timeout its deadline.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mlua::{Function, MultiValue, Table, Thread, Value as LuaValue};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::asking::Open;
 use super::play::{Due, Play};
 use super::used::{self, Used};
 use crate::charter::error::CharterError;
@@ -14,11 +15,11 @@ use crate::charter::meter::Allowance;
 use crate::charter::rubric;
 use crate::charter::testing::{address_of, in_time};
 use crate::fleet::amend::SCHEMA;
-use crate::fleet::asked::{ASKED, MOST_QUESTIONS, OVER, asked_path, over_path};
+use crate::fleet::asked::MOST_QUESTIONS;
 use crate::fleet::envelope::{Envelope, From, Times, Usage};
-use crate::fleet::ids::{QuestionId, RoleName, StepPath, TurnId, WorkerName};
+use crate::fleet::ids::{RoleName, TurnId, WorkerName};
 use crate::fleet::refusal::Refusal;
-use crate::fleet::run::{RunAnswer, Step, StepSend};
+use crate::fleet::run::{Step, StepSend};
 use crate::fleet::team::{Address, Task};
 use crate::fleet::time::{Span, Time};
 use crate::fleet::turn::{Outcome, Priority};
@@ -30,35 +31,26 @@ const TIMEOUT: Span = Span(60_000);
 
 /// A turn that a scripted worker is at.
 pub(super) struct Scripted {
-    step: Arc<Step>,
-    send: StepSend,
+    pub(super) step: Arc<Step>,
+    pub(super) send: StepSend,
     to: Address,
     role: RoleName,
     function: Function,
     thread: Thread,
     accepted: Time,
     attempt: u32,
-    started: Time,
+    pub(super) started: Time,
     /// Its own time: a second try is played when the first one is, at a later hour.
-    clock: Time,
+    pub(super) clock: Time,
     /// How many questions were brought to the run, in all tries.
-    asked: u32,
-    heard: BTreeMap<String, String>,
-    open: Option<Open>,
+    pub(super) asked: u32,
+    pub(super) heard: BTreeMap<String, String>,
+    pub(super) open: Option<Open>,
     /// How often its answer was sent back, and what was wrong with the last one.
     sent_back: u32,
     complaint: Option<String>,
     /// What it used, once it has ended.
     usage: Option<Usage>,
-}
-
-/// The question that a turn waits with.
-struct Open {
-    question: QuestionId,
-    text: String,
-    /// The step that brought it to the run, while the run has it.
-    with_run: Option<StepPath>,
-    timeout: Option<(Time, u64)>,
 }
 
 impl Scripted {
@@ -67,7 +59,7 @@ impl Scripted {
         &self.step
     }
 
-    fn worker(&self) -> WorkerName {
+    pub(super) fn worker(&self) -> WorkerName {
         match &self.to {
             Address::Worker(worker) => worker.clone(),
             Address::Role(role) => format!("{role}-1").into(),
@@ -164,7 +156,7 @@ impl Play<'_, '_> {
     }
 
     /// Lets the worker's function go on until it asks or ends.
-    fn goes_on(&mut self, id: TurnId, mut turn: Scripted, args: MultiValue) -> Result<(), CharterError> {
+    pub(super) fn goes_on(&mut self, id: TurnId, mut turn: Scripted, args: MultiValue) -> Result<(), CharterError> {
         let world = self.stage.world;
         let lua_error = |error: mlua::Error| world.failure(&error, None).error;
         world.meter.begin(&turn.thread, Allowance::RUBRIC);
@@ -273,7 +265,13 @@ impl Play<'_, '_> {
         self.add(turn.clock, Due::Answer(turn.step, value));
     }
 
-    fn settle(&mut self, id: TurnId, turn: Scripted, outcome: Outcome, text: String) -> Result<(), CharterError> {
+    pub(super) fn settle(
+        &mut self,
+        id: TurnId,
+        turn: Scripted,
+        outcome: Outcome,
+        text: String,
+    ) -> Result<(), CharterError> {
         let again = outcome.may_retry() && turn.attempt <= turn.send.retries;
         if again && self.goes_on_with(&turn) {
             let thread = self.thread()?;
@@ -285,90 +283,7 @@ impl Play<'_, '_> {
         Ok(())
     }
 
-    /// A worker asks: the run first if it wants to answer, else its owner.
-    pub(super) fn asks(&mut self, id: TurnId, text: String) -> Result<(), CharterError> {
-        let Some(mut turn) = self.turns.remove(&id) else { return Ok(()) };
-        self.stage.questions += 1;
-        let question = QuestionId(self.stage.questions);
-        let timeout = self.patience(&turn).map(|span| self.add(turn.started + span, Due::Timeout(id)));
-        let mut open = Open { question, text: text.clone(), with_run: None, timeout };
-        if turn.send.on_ask {
-            turn.asked += 1;
-            let path = asked_path(&turn.step.path, turn.asked);
-            open.with_run = Some(path.clone());
-            self.stage.say(format!("{path} {text}"));
-            let value = json!({"text": text, "id": question, "turn": id, "worker": turn.worker()});
-            let step = Step::begun(turn.step.run, path, ASKED, turn.step.at.clone(), self.stage.now);
-            self.finish(Step { what: text, question: Some(question), ..step }, value);
-        } else {
-            self.stage.say(format!("{id} asks {text}"));
-            let answer = self.owner_answers(&turn.step, &format!("worker {}", turn.worker()), &text)?;
-            self.add(self.stage.now + REPLY, Due::Hear(id, answer));
-        }
-        turn.open = Some(open);
-        self.turns.insert(id, turn);
-        Ok(())
-    }
-
-    /// The run has said what becomes of a question.
-    pub(super) fn answered(&mut self, answer: RunAnswer) -> Result<Value, CharterError> {
-        if let Some(fault) = answer.fault {
-            return Err(CharterError::read(&self.stage.world.sources, &fault));
-        }
-        let is_it = |turn: &Scripted| turn.open.as_ref().is_some_and(|open| open.question == answer.question);
-        let Some((id, turn)) = self.turns.iter_mut().find(|(_, turn)| is_it(turn)) else {
-            return Ok(Value::from("too late"));
-        };
-        let (id, step, worker) = (*id, Arc::clone(&turn.step), turn.worker());
-        let Some(open) = &mut turn.open else { return Ok(Value::Null) };
-        open.with_run = None;
-        let question = open.text.clone();
-        match answer.text {
-            Some(text) => {
-                self.add(self.stage.now, Due::Hear(id, text.to_string()));
-                Ok(Value::from("answered"))
-            }
-            None => {
-                let text = self.owner_answers(&step, &format!("worker {worker}"), &question)?;
-                self.add(self.stage.now + REPLY, Due::Hear(id, text));
-                Ok(Value::from("passed on"))
-            }
-        }
-    }
-
-    /// A worker hears an answer and goes on.
-    pub(super) fn hears(&mut self, id: TurnId, answer: String) -> Result<(), CharterError> {
-        let Some(mut turn) = self.turns.remove(&id) else { return Ok(()) };
-        if let Some(open) = turn.open.take() {
-            if let Some(timeout) = open.timeout {
-                self.take_back(timeout);
-            }
-            turn.heard.insert(open.text, answer.clone());
-        }
-        turn.clock = self.stage.now;
-        let answer = self.stage.world.lua.create_string(answer);
-        let answer = answer.map_err(|error| self.stage.world.failure(&error, None).error)?;
-        let args = vec![LuaValue::Boolean(true), LuaValue::String(answer)];
-        self.goes_on(id, turn, MultiValue::from_vec(args))
-    }
-
-    /// The time of a turn is over while it waits for an answer.
-    pub(super) fn times_out(&mut self, id: TurnId, why: &str) -> Result<(), CharterError> {
-        let Some(mut turn) = self.turns.remove(&id) else { return Ok(()) };
-        let with_run = turn.open.take().and_then(|open| open.with_run);
-        if let Some(path) = &with_run {
-            let over = Step::begun(turn.step.run, over_path(path), OVER, turn.step.at.clone(), self.stage.now);
-            self.finish(over, Value::Null);
-        }
-        match &with_run {
-            Some(path) => self.take_back_below(turn.step.run, &format!("{path}.")),
-            None => self.forget(|_, _| false),
-        }
-        turn.clock = self.stage.now;
-        self.settle(id, turn, Outcome::TimedOut, why.to_owned())
-    }
-
-    fn patience(&self, turn: &Scripted) -> Option<Span> {
+    pub(super) fn patience(&self, turn: &Scripted) -> Option<Span> {
         let team = &self.stage.world.team;
         let profile = team.roles.get(&turn.role).and_then(|role| team.profiles.get(role.profiles.first()?));
         let timeout = profile.and_then(|profile| profile.timeout);
