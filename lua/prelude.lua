@@ -5,6 +5,7 @@
 -- raised here, so that it carries the author's file and line and not ours.
 
 local native = ...
+---@diagnostic disable-next-line: undefined-global
 local yield, info = coroutine.yield, debug.info
 local raw_error, raw_tostring, raw_type = error, tostring, type
 local format0, find0, split0, move0, to_number = string.format, string.find, string.split, table.move, tonumber

@@ -179,9 +179,9 @@
 ---@field waiting integer How many turns wait in its queue, those of runs included.
 ---@field max_waiting integer How many may wait.
 ---@field workers integer Living workers.
----@field open boolean False while its hours let it be handed nothing.
----@field until? number When its hours change that or `max_busy` next, in seconds since 1970; nil without hours.
----@field recent_failures integer Turns of the last ten minutes that failed, timed out or were lost.
+---@field open boolean False while its hours let it be handed nothing, or it is parked.
+---@field until? number When its hours change that or `max_busy` next, or it is parked no longer, in seconds since 1970; nil if neither will.
+---@field recent_failures integer Turns of the last ten minutes that failed, timed out (in its queue, too) or were lost.
 ---@field used fleet.Used What its turns of the last hour took.
 
 ---@class fleet.EndpointLoad
@@ -313,7 +313,7 @@
 ---@class fleet.Routed
 ---@field role? string The role that gets it; this or `worker`.
 ---@field worker? string The worker that gets it, of those in `team.workers`; this or `role`.
----@field because? string Why, for people; the rubric's own text if absent.
+---@field because? string Why, for people, cut to 200 characters; the rubric's own text if absent.
 
 ---@class fleet.Recipe
 ---@field about? string What it does, for people.
@@ -328,7 +328,7 @@
 ---@field options? table<string, string> The fields of `options` in a profile that are its own, each with what it does.
 
 ---@class fleet.Action
----@field action string `"tell_leader"` lays a notice into the mailboxes of the leader and the operator; `"stop_worker"` lets a worker finish its turn and go; `"park_role"` hands out nothing for a role for some time; `"retry_turn"` sends a turn again that timed out or was lost, once.
+---@field action string `"tell_leader"` lays a notice into the mailboxes of the leader and the operator; `"stop_worker"` lets a worker finish its turn and go; `"park_role"` hands out nothing for a role for some time, or until the role is declared otherwise, or `fleetd resume`; `"retry_turn"` sends a turn again that timed out or was lost, once (those of a run are tried again by their `retries`).
 ---@field text? string The notice of `tell_leader`.
 ---@field worker? string The worker of `stop_worker`.
 ---@field role? string The role of `park_role`.
@@ -358,6 +358,8 @@
 ---@field cwd? string Where it runs; the daemon's own directory if absent.
 ---@field stdin? string What it reads; nothing if absent.
 ---@field timeout? string|number How long it may take; `"10m"` if absent, 60 minutes at most.
+
+---@alias fleet.Event "turn_settled"|"run_ended"|"worker_ready"|"worker_blocked"|"worker_gone"|"question_asked"|"role_full"|"role_parked"|"seat_changed"|"pause_changed"|"charter_loaded"|"charter_refused"
 
 ---@class fleet.TurnSettled
 ---@field event "turn_settled" A turn ended.
@@ -449,7 +451,7 @@ function fleet.role(name, spec) end
 
 ---Declares a rubric. Rubrics are asked in the order of their declaration where a message without an address should go; the first answer wins. It may not wait, and sees frozen tables.
 ---@param why string
----@param fn fun(task: fleet.Task, team: fleet.Team): fleet.Routed
+---@param fn fun(task: fleet.Task, team: fleet.Team): fleet.Routed?
 function fleet.route(why, fn) end
 
 ---Declares a job in several steps. Its function may wait: every `run:` step is journaled, and after a restart the run goes on where it was.
@@ -470,8 +472,8 @@ function fleet.shape(name, schema) end
 function fleet.launcher(name, spec, fn) end
 
 ---Declares a handler of one of the events below, which is given the event's table, frozen. It may not wait. It gives back nothing, or one action. An event is told at most once, after it was written down; rubrics and runs go before handlers. Handlers act 60 times a minute at most, and of events that come faster than they are handled 1000 wait: so a handler whose action causes its own event ends by itself, and both is told.
----@param event string
----@param fn fun(event: table): fleet.Action
+---@param event fleet.Event
+---@param fn fun(event: table): fleet.Action?
 ---@overload fun(event: "turn_settled", fn: fun(event: fleet.TurnSettled): fleet.Action?)
 ---@overload fun(event: "run_ended", fn: fun(event: fleet.RunEnded): fleet.Action?)
 ---@overload fun(event: "worker_ready", fn: fun(event: fleet.WorkerReady): fleet.Action?)

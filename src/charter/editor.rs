@@ -8,8 +8,30 @@ use serde_json::json;
 use super::describe::{self, Described};
 use super::reference::meta;
 
-/// What Luau has and a charter has not, by the names of its libraries in the language server.
-const NO_LIBRARIES: &[&str] = &["bit", "coroutine", "debug", "ffi", "io", "jit", "os", "package"];
+/// What a charter sees of Luau, for the language server.
+const WORLD: &str = include_str!("../../lua/meta/world.lua");
+/// The libraries that the language server would show by itself: all that a charter has of them is in `WORLD`.
+const NO_LIBRARIES: &[&str] = &[
+    "basic",
+    "bit",
+    "bit32",
+    "coroutine",
+    "debug",
+    "ffi",
+    "io",
+    "jit",
+    "jit.profile",
+    "jit.util",
+    "math",
+    "os",
+    "package",
+    "string",
+    "string.buffer",
+    "table",
+    "table.clear",
+    "table.new",
+    "utf8",
+];
 /// Names of Luau that no charter knows. selene removes names one by one, so those in libraries are listed as well.
 const NO_NAMES: &[&str] = &[
     "_G",
@@ -55,6 +77,7 @@ pub fn editor_files(meta_dir: &str) -> Vec<(String, String)> {
         ("fleet.yml".to_owned(), selene_std()),
         ("stylua.toml".to_owned(), STYLUA.to_owned()),
         (format!("{meta_dir}/fleet.lua"), meta()),
+        (format!("{meta_dir}/world.lua"), WORLD.to_owned()),
     ]
 }
 
@@ -86,17 +109,16 @@ collapse_simple_statement = \"Never\"
 ";
 
 fn language_server(meta_dir: &str) -> String {
-    let off = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), "disable".into())).collect();
-    let builtin: serde_json::Map<String, serde_json::Value> = off(NO_LIBRARIES);
-    let mut builtin = builtin;
-    for name in ["bit32", "utf8"] {
-        builtin.insert(name.to_owned(), "enable".into());
-    }
+    let builtin: serde_json::Map<String, serde_json::Value> =
+        NO_LIBRARIES.iter().map(|name| ((*name).to_owned(), "disable".into())).collect();
     let settings = json!({
-        "runtime.version": "Lua 5.1",
+        // Of the versions that it knows this one reads most of what Luau writes, such as `\u{…}` in texts.
+        "runtime.version": "LuaJIT",
         "runtime.builtin": builtin,
         "runtime.nonstandardSymbol": ["+=", "-=", "*=", "/=", "continue"],
         "workspace.library": [meta_dir],
+        // A rubric or a handler that has nothing to say ends without a return.
+        "diagnostics.disable": ["missing-return"],
         "diagnostics.unusedLocalExclude": ["job", "run", "task", "team", "event", "t"],
     });
     format!("{settings:#}\n")
@@ -133,7 +155,7 @@ fn selene_type(verb: &Described, n: usize, kind: &str) -> &'static str {
     let has_function_after = verb.params.len() == 3 && n == 1;
     match kind.trim_end_matches('?') {
         _ if has_function_after => "any",
-        "string" => "string",
+        "string" | "fleet.Event" => "string",
         "number" | "integer" => "number",
         kind if kind.starts_with("fun(") => "function",
         kind if kind.starts_with("fleet.") || kind == "table" => "table",
@@ -174,6 +196,40 @@ mod tests {
         }
         assert!(std.contains("  fleet.role:\n    args:\n      - type: string\n      - type: table\n"));
         assert!(std.contains("      - type: any\n      - type: function\n        required: false\n"), "{std}");
+    }
+
+    /// The language server knows just what a charter sees.
+    #[test]
+    fn the_world_of_the_meta_file_is_the_one_of_a_charter() {
+        use std::collections::BTreeSet;
+
+        use crate::charter::sources::Sources;
+        let seen = |of: &str| -> BTreeSet<String> {
+            let sources = Sources::from_files([("a.lua", format!("local x = {of}there_is_no_such_name\n"))]);
+            let refused = crate::charter::offline::team_of(sources).map(drop).expect_err("there is none");
+            let refused = refused.to_string();
+            let names = refused.lines().next().and_then(|line| line.split_once("valid: ")).expect("all are named").1;
+            names.split(", ").map(str::to_owned).filter(|name| name != "fleet").collect()
+        };
+        let libraries = ["bit32", "math", "string", "table", "utf8"];
+        for of in [""].into_iter().chain(libraries) {
+            let of = if of.is_empty() { String::new() } else { format!("{of}.") };
+            let functions = WORLD.lines().filter_map(|line| line.strip_prefix("function ")?.split_once('('));
+            let mut told: BTreeSet<String> = functions
+                .filter_map(|(name, _)| name.strip_prefix(of.as_str()))
+                .filter(|name| !name.contains('.'))
+                .map(str::to_owned)
+                .collect();
+            if of.is_empty() {
+                told.extend(libraries.map(str::to_owned));
+            } else {
+                let class =
+                    WORLD.split(&format!("---@class {}lib\n", of.trim_end_matches('.'))).nth(1).unwrap_or_default();
+                let fields = class.lines().map_while(|line| line.strip_prefix("---@field "));
+                told.extend(fields.filter_map(|line| Some(line.split_once(' ')?.0.to_owned())));
+            }
+            assert_eq!(told, seen(&of), "{of}");
+        }
     }
 
     /// What is gone for the linter is gone for a charter as well.

@@ -21,6 +21,8 @@ pub fn meta() -> String {
             meta_class(&mut out, class, fields);
         }
     }
+    let names: Vec<String> = describe::EVENTS.iter().map(|event| format!("\"{}\"", event.name)).collect();
+    let _ = writeln!(out, "---@alias fleet.Event {}\n", names.join("|"));
     for event in describe::EVENTS {
         let _ = writeln!(out, "---@class {}\n---@field event \"{}\" {}", event.class, event.name, event.about);
         meta_fields(&mut out, event.fields);
@@ -160,7 +162,9 @@ fn meta_function(out: &mut String, prefix: &str, described: &Described) {
     let mut names = Vec::new();
     for (name, kind) in described.params {
         names.push(*name);
-        let _ = writeln!(out, "---@param {} {}", optional(name, kind), kind.trim_end_matches('?'));
+        // The `?` of a function is the one of what it gives back.
+        let plain = if kind.starts_with("fun(") { kind } else { kind.trim_end_matches('?') };
+        let _ = writeln!(out, "---@param {} {plain}", optional(name, kind));
     }
     if !described.returns.is_empty() {
         let _ = writeln!(out, "---@return {}", described.returns);

@@ -78,7 +78,7 @@ fn editor_part(name: String, text: String) -> Part {
         true => name,
         false => format!("{LINTERS}/{name}"),
     };
-    let is_made = name.ends_with("fleet.lua") || name.ends_with("fleet.yml");
+    let is_made = name.starts_with(META) || name.ends_with("fleet.yml");
     let share = if is_made { Share::Whole(text.into()) } else { Share::Begun(text.into()) };
     Part { name, share }
 }

@@ -22,7 +22,7 @@ fn every_template_is_a_charter_that_passes_with_its_editor_files_beside_it() {
         assert!(said.err.contains(&format!("fleetd charter watch {template}")), "{said:?}");
         fleetd(&house, &["charter", "check", template]).ends(0);
         fleetd(&house, &["charter", "test", template]).ends(0);
-        for file in [".luarc.json", "selene.toml", "fleet.yml", "stylua.toml", ".meta/fleet.lua"] {
+        for file in [".luarc.json", "selene.toml", "fleet.yml", "stylua.toml", ".meta/fleet.lua", ".meta/world.lua"] {
             assert!(house.path().join(template).join(file).is_file(), "{template}: {file}");
         }
     }
