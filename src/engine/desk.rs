@@ -264,6 +264,11 @@ impl Handle {
         }
     }
 
+    /// Holds a job against what its recipe takes.
+    pub fn check_job(&self, recipe: &RecipeName, job: &Value) -> Result<(), Refusal> {
+        self.policy().check_job(recipe, job)
+    }
+
     /// Waits for a run to end or to ask.
     pub async fn wait_run(&self, caller: &Caller, run: RunId, wait: Span) -> Result<RunWaited, Refusal> {
         let until = self.until(wait);

@@ -22,7 +22,7 @@ pub(super) fn list(door: &Mcp, identity: &Identity) -> Vec<Prompt> {
     recipes.map(|recipe| Prompt::new(recipe.name.as_str(), recipe.about.clone(), Some(arguments(recipe)))).collect()
 }
 
-/// Returns what a prompt says, with the arguments put into the job where they are valid JSON, else as texts.
+/// Returns what a prompt says, with the arguments put into the job as its fields want them.
 pub(super) fn get(
     door: &Mcp,
     identity: &Identity,
@@ -42,16 +42,22 @@ pub(super) fn get(
         let refusal = Refusal::unknown("argument", stranger, known.iter().copied());
         return Err(ErrorData::invalid_params(refusal.to_string(), None));
     }
-    let job: Map<String, Value> = given.iter().map(|(name, value)| (name.clone(), read(value))).collect();
+    let read = |(name, value): (&String, &Value)| (name.clone(), read(&properties[name], value));
+    let job: Map<String, Value> = given.iter().map(read).collect();
     let missing: Vec<&str> = required(recipe).into_iter().filter(|name| !job.contains_key(*name)).collect();
     let mut text = format!(
         "Run fleetd's recipe \"{}\" with the tool fleet_run: recipe \"{}\", job {}.",
         recipe.name,
         recipe.name,
-        Value::Object(job)
+        Value::Object(job.clone())
     );
     if !missing.is_empty() {
         text += &format!(" The job still needs {}: ask me, or find out.", missing.join(", "));
+    }
+    if let Err(misfit) = door.engine.check_job(&recipe.name, &Value::Object(job))
+        && missing.is_empty()
+    {
+        text += &format!(" It is not taken so: {misfit}. Mend the job first.");
     }
     text += " Give it a `wait` and tell me what came of it; if it asks something, ask me.";
     let result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
@@ -89,7 +95,22 @@ fn required(recipe: &RecipeSpec) -> BTreeSet<&str> {
     list.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// A client gives every argument as a text; a list or a number is written as JSON.
-fn read(given: &Value) -> Value {
-    given.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| given.clone())
+/// A client gives every argument as a text: where a text is wanted it is one, whatever it looks like. All else is written
+/// as JSON, and a list of one text may stand there as that text.
+fn read(schema: &Value, given: &Value) -> Value {
+    let kinds = |schema: &Value| match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind.clone()],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
+    let wants = |schema: &Value, kind: &str| kinds(schema).iter().any(|one| one == kind);
+    let Some(text) = given.as_str().filter(|_| !wants(schema, "string")) else { return given.clone() };
+    match serde_json::from_str(text) {
+        Ok(Value::Array(list)) => Value::Array(list),
+        Ok(value) if !wants(schema, "array") => value,
+        _ if wants(schema, "array") && schema.get("items").is_some_and(|items| wants(items, "string")) => {
+            Value::Array(vec![given.clone()])
+        }
+        _ => given.clone(),
+    }
 }

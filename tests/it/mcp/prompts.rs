@@ -39,6 +39,38 @@ fn a_recipe_is_a_prompt_with_its_jobs_fields_as_arguments() {
     }
 }
 
+/// A client can only give texts; what they mean, the recipe's fields say.
+#[test]
+fn an_argument_is_read_as_its_field_wants_it() {
+    let house = house();
+    let input =
+        r#"{ issue = "string", parts = "string[]?", most = "integer?", whole = "boolean?", tags = "integer[]?" }"#;
+    let recipe = format!("{TEAM}\nfleet.recipe('typed', {{ input = {input} }}, function() end)\n");
+    house.write("team.lua", &recipe);
+    let daemon = house.start();
+    let client = Client::new(local(&daemon));
+    let said = |arguments: Value| {
+        let got = client.ask("prompts/get", json!({ "name": "typed", "arguments": arguments }));
+        got["result"]["messages"][0]["content"]["text"].as_str().unwrap_or_else(|| panic!("{got}")).to_owned()
+    };
+    for (given, wanted) in [
+        (json!({ "issue": "4711" }), r#"{"issue":"4711"}"#),
+        (json!({ "issue": "true" }), r#"{"issue":"true"}"#),
+        (json!({ "issue": "null" }), r#"{"issue":"null"}"#),
+        (json!({ "issue": "1e3" }), r#"{"issue":"1e3"}"#),
+        (json!({ "issue": "x", "parts": "src/a.rs" }), r#"{"issue":"x","parts":["src/a.rs"]}"#),
+        (json!({ "issue": "x", "parts": "7" }), r#"{"issue":"x","parts":["7"]}"#),
+        (json!({ "issue": "x", "parts": "[\"a\",\"b\"]" }), r#"{"issue":"x","parts":["a","b"]}"#),
+        (json!({ "issue": "x", "most": "7", "whole": "false" }), r#"{"issue":"x","most":7,"whole":false}"#),
+        (json!({ "issue": "x", "tags": "[1,2]" }), r#"{"issue":"x","tags":[1,2]}"#),
+    ] {
+        let text = said(given.clone());
+        assert!(text.contains(&format!("job {wanted}.")) && !text.contains("not taken"), "{given}: {text}");
+    }
+    let text = said(json!({ "issue": "x", "most": "seven" }));
+    assert!(text.contains("It is not taken so:") && text.contains("'most'"), "{text}");
+}
+
 #[test]
 fn a_wrong_prompt_or_argument_is_refused_by_name() {
     let house = house();
