@@ -89,6 +89,8 @@ pub enum Upward {
     Team(Arc<Team>),
     /// For the engine: a handler answered an event.
     Act(Action),
+    /// For the engine: something that the leader is told.
+    Notice(String),
 }
 
 /// How the load of the team is asked for when a run's send leaves the address to the rubrics.

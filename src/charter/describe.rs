@@ -106,7 +106,7 @@ end)"#,
     },
     Described {
         name: "on",
-        params: &[("event", "string"), ("fn", "fun(event: table): fleet.Action?")],
+        params: &[("event", "fleet.Event"), ("fn", "fun(event: table): fleet.Action?")],
         returns: "",
         about: "Declares a handler of one of the events below, which is given the event's table, frozen. It may not wait. It gives back nothing, or one action. An event is told at most once, after it was written down; rubrics and runs go before handlers. Handlers act 60 times a minute at most, and of events that come faster than they are handled 1000 wait: so a handler whose action causes its own event ends by itself, and both is told.",
         spec: Some(("fleet.Action", ACTION)),

@@ -9,6 +9,8 @@ use super::error::CharterErrors;
 use super::offline;
 use super::reload::blocking;
 use super::sources::Sources;
+use super::testing;
+use super::world::World;
 use crate::engine::ports::Files;
 use crate::fleet::difference::{Change, Difference, Part, between};
 use crate::fleet::team::{Generation, Team};
@@ -64,7 +66,7 @@ pub fn of_dirs(old: &Path, new: &Path) -> Result<Difference, CharterErrors> {
     Ok(against(from, &team, &sources, || Sources::read(new)))
 }
 
-/// Returns what files change against a charter. Their tests are not run.
+/// Returns what files change against a charter, and why they would not be taken: their own tests are run, too.
 fn against(
     from: Generation,
     team: &Team,
@@ -83,8 +85,11 @@ fn against(
     if lying.hash() == sources.hash() {
         return difference;
     }
-    match offline::team_of(lying.clone()) {
-        Ok(new) => difference.changes = whole((team, sources), (&new, &lying)),
+    match World::load(Arc::new(lying.clone()), Generation::default(), Arc::default()) {
+        Ok(world) => {
+            difference.changes = whole((team, sources), (&world.team, &lying));
+            difference.error = testing::before_swap(&world).map(|errors| errors.to_string());
+        }
         Err(errors) => {
             difference.changes = files(sources, &lying);
             difference.error = Some(errors.to_string());
@@ -137,6 +142,34 @@ mod tests {
             words(&old, &[("c.lua", "y\nz\n")]),
             ["a.lua is removed", "b.lua is removed", "c.lua is new, with 2 lines"]
         );
+    }
+
+    #[test]
+    fn files_whose_tests_fail_are_compared_and_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let good = Sources::from_files([("a.lua", "-- nothing\n")]);
+        let text = "fleet.role('w', { profiles = { 'p' } })\n\
+             fleet.profile('p', { launcher = 'exec', command = { 'cat' } })\n\
+             fleet.test('no', function(t) t.equal(1, 2) end)\n";
+        std::fs::write(dir.path().join("a.lua"), text).expect("written");
+        let found = against(Generation::default(), &Team::default(), &good, || Sources::read(dir.path()));
+        assert_eq!(found.changes[0].words, "profile 'p' is new");
+        assert!(found.error.is_some_and(|error| error.starts_with("a.lua:3: test 'no' failed: ")));
+    }
+
+    #[test]
+    fn what_somebody_gives_goes_by_the_rules_for_a_directory() {
+        let given = |name: &str, text: &str| Sources::given([(name.to_owned(), text.to_owned())].into());
+        assert!(given("lib/a_b-1.lua", "x").is_ok());
+        for (name, text, why) in [
+            ("team.lua", "", "team.lua: this file is empty"),
+            ("Upper.LUA", "x", "Upper.LUA: no file of a charter has such a name"),
+            ("../a.lua", "x", "../a.lua: no file of a charter has such a name"),
+            ("a.lua", "x\0", "a.lua: this is no text"),
+        ] {
+            let said = given(name, text).expect_err(name).to_string();
+            assert!(said.starts_with(why), "{said}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::spec::{self, Wrong};
 use super::world::{Failure, World};
 use crate::fleet::load::TeamLoad;
 use crate::fleet::refusal::{Refusal, RefusalKind};
-use crate::fleet::routing::{Asked, Routed, Task, Verdict};
+use crate::fleet::routing::{Asked, Routed, Task, Verdict, cut};
 use crate::fleet::team::Address;
 
 /// What the rubrics said.
@@ -49,7 +49,9 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
         let (verdict, said, answer) = match said {
             Ok(None) => (Verdict::Nothing, "nothing".to_owned(), None),
             Ok(Some((to, because))) => {
-                let because = because.unwrap_or_else(|| rubric.clone());
+                let mut because = because.unwrap_or_else(|| rubric.clone());
+                // It goes along with its turn wherever that is shown, and may quote a whole prompt.
+                cut(&mut because);
                 (Verdict::Decided, format!("{to}: {because}"), Some((to, because)))
             }
             Err(fault) => {

@@ -19,6 +19,9 @@ pub const MOST_FILES: usize = 256;
 /// How large one of them may be.
 pub const MOST_BYTES: u64 = 1024 * 1024;
 
+/// What is said of a file without a text.
+const EMPTY: &str = "this file is empty, as in the middle of a save; remove it if it is not needed";
+
 /// All Lua files of a charter with their text, and the hash over them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
@@ -44,13 +47,26 @@ impl Sources {
         }
     }
 
-    /// Takes the files of somebody else, who has read them for us.
+    /// Takes the files of somebody else, who has read them for us, by the rules for those of a directory.
     pub fn given(files: BTreeMap<String, String>) -> Result<Sources, CharterErrors> {
-        match too_many(files.len()) {
-            Some(error) => Err(error.into()),
-            None => {
+        let wrong =
+            |name: &str, why: &str| CharterError { file: Some(name.to_owned()), ..CharterError::plain(why.to_owned()) };
+        let why =
+            |name: &str, text: &str| match name.strip_suffix(".lua").is_some_and(|stem| stem.split('/').all(is_name)) {
+                false => Some("no file of a charter has such a name: lower-case letters, digits, _ and -, then .lua"),
+                true if text.is_empty() => Some(EMPTY),
+                true if text.contains('\0') => Some("this is no text: it holds a NUL byte"),
+                true if text.len() as u64 > MOST_BYTES => Some("a file of a charter has at most 1 MiB"),
+                true => None,
+            };
+        let mut errors: Vec<CharterError> =
+            files.iter().filter_map(|(name, text)| Some(wrong(name, why(name, text)?))).collect();
+        errors.extend(too_many(files.len()));
+        match errors.is_empty() {
+            true => {
                 Ok(Sources::from_files(files.into_iter().map(|(name, text)| (name, without_mark(&text).to_owned()))))
             }
+            false => Err(CharterErrors(errors)),
         }
     }
 
@@ -169,8 +185,7 @@ fn walk(
         match fs::read(&path).map(String::from_utf8) {
             // Programs empty a file before they write it anew; taken for what was meant, it would take away whole roles.
             Ok(Ok(text)) if text.is_empty() => {
-                let why = "this file is empty, as in the middle of a save; remove it if it is not needed";
-                errors.push(wrong(why.to_owned()));
+                errors.push(wrong(EMPTY.to_owned()));
             }
             Ok(Ok(text)) => match text.find('\0') {
                 Some(at) => errors.push(CharterError {

@@ -276,6 +276,7 @@ fn take(world: &World, runs: &mut Runs, job: Job, tell: &dyn Fn(Said)) {
     match job {
         Job::Route { task, team, reply } => {
             let _ = reply.send(rubric::ask(world, &task, &team));
+            world.tidy();
         }
         Job::Start { run, job, finished } => runs.start(world, &run, &job, finished, &mut reached),
         Job::Answer(run, step) => {

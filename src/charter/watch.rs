@@ -14,7 +14,6 @@ use tokio::sync::mpsc::{Receiver, channel};
 use super::reload::{Why, blocking};
 use super::sources::Sources;
 use super::{Inner, Upward};
-use crate::fleet::acts::Action;
 
 /// How long it must be quiet before the files are read.
 const REST: Duration = Duration::from_millis(100);
@@ -82,7 +81,7 @@ fn tell_leader(inner: &Inner, told: &mut Option<String>) {
     }
     if let Some(error) = &error {
         let text = format!("the charter's newest files were not taken, the ones before stay in force: {error}");
-        inner.up(Upward::Act(Action::TellLeader { text }));
+        inner.up(Upward::Notice(text));
     }
     *told = error;
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use mlua::state::{GcIncParams, GcMode};
-use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, Value as LuaValue};
+use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, Thread, Value as LuaValue};
 
 use super::check;
 use super::declare::{At, Mode, Registry};
@@ -60,6 +60,8 @@ pub(super) struct World {
     make_instance: Function,
     /// The team as rubrics were shown it last.
     pub shown: RefCell<Shown>,
+    /// A coroutine whose call has ended well: the next call takes it, since to make one costs more than most rubrics do.
+    spare: RefCell<Option<Thread>>,
     relief: Cell<usize>,
     /// From here on it is crowded.
     crowd: Cell<usize>,
@@ -157,6 +159,7 @@ impl World {
             make_instance: prelude.get("make_instance")?,
             team: Arc::default(),
             shown: RefCell::default(),
+            spare: RefCell::default(),
             relief: Cell::new(MEMORY / 2),
             crowd: Cell::new(CROWDED),
             starved: Cell::new(false),
@@ -208,7 +211,12 @@ impl World {
         args: impl IntoLuaMulti,
         allowance: Allowance,
     ) -> (Result<MultiValue, Failure>, Duration) {
-        let thread = match self.lua.create_thread(function.clone()) {
+        let spare = self.spare.take();
+        let made = match spare {
+            Some(spare) => spare.reset(function.clone()).map(|()| spare),
+            None => self.lua.create_thread(function.clone()),
+        };
+        let thread = match made {
             Ok(thread) => thread,
             Err(error) => return (Err(self.failure(&error, None)), Duration::ZERO),
         };
@@ -221,9 +229,18 @@ impl World {
             Ok(_) if thread.is_resumable() => {
                 Err(Failure { error: CharterError::plain("only a recipe may wait"), fatal: false })
             }
-            Ok(values) => Ok(values),
+            Ok(values) => {
+                *self.spare.borrow_mut() = Some(thread);
+                Ok(values)
+            }
         };
         (result, used.time)
+    }
+
+    /// Does the next piece of the collector's work, now that nobody waits for an answer. One of its pieces cannot be
+    /// divided, and takes longer than a rubric may.
+    pub(super) fn tidy(&self) {
+        let _ = self.lua.gc_step();
     }
 
     /// Collects garbage when much of the memory is in use, so that a script only runs out of it when it holds it.
@@ -280,6 +297,7 @@ impl World {
     /// Collects all garbage: twice, since a finalised object is only freed by the next collection.
     fn collect(&self) {
         self.meter.forget();
+        self.spare.take();
         let _ = self.lua.gc_collect();
         let _ = self.lua.gc_collect();
     }

@@ -70,6 +70,7 @@ pub async fn upward(handle: Handle, mut told: UnboundedReceiver<Upward>) {
             Upward::Run(input) => handle.run_input(input).await,
             Upward::Team(team) => handle.take_team(team).await,
             Upward::Act(action) => handle.act(action).await,
+            Upward::Notice(text) => handle.notice(text).await,
         }
     }
 }

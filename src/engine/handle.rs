@@ -170,6 +170,11 @@ impl Handle {
         self.input(Input::Act(action)).await;
     }
 
+    /// Lays a notice into the mailboxes of the leader and the operator.
+    pub async fn notice(&self, text: String) {
+        self.input(Input::Notice(text)).await;
+    }
+
     /// Waits until the fleet goes by this generation of the charter or a newer one, so that what a caller was told is
     /// in force is in force. A store that takes nothing ends the wait too: the reason is among the degraded ones.
     pub async fn in_force(&self, generation: u64) {

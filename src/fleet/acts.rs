@@ -8,6 +8,7 @@ use super::events::FleetEvent;
 use super::ids::{MessageId, RoleName, TurnId, WorkerName};
 use super::mail::{About, Message};
 use super::record::{Event, Record};
+use super::refusal::Refusal;
 use super::state::{Cx, Fleet};
 use super::time::{Span, Time};
 use super::timers::Timer;
@@ -43,18 +44,15 @@ pub enum Action {
 
 /// Actions of one minute at most; a handler that answers its own effects would go round for ever.
 const MOST_ACTIONS: usize = 60;
+/// Notices that a mailbox keeps; the oldest goes for the next one.
+const MOST_NOTICES: usize = 1_000;
+/// Characters of a notice: it is read by people and held in memory.
+const LONGEST_NOTICE: usize = 4_000;
 
 impl Fleet {
     /// Does what a handler asked for, if it still makes sense.
     pub(super) fn act(&mut self, cx: &mut Cx, action: Action) {
-        self.acted.retain(|at| cx.now.since(*at) < Span::minutes(1));
-        if self.acted.len() >= MOST_ACTIONS {
-            return;
-        }
-        self.acted.push_back(cx.now);
-        if self.acted.len() == MOST_ACTIONS {
-            let notice = format!("the charter's handlers acted {MOST_ACTIONS} times in a minute; the rest is ignored");
-            self.notice(cx, notice);
+        if !self.may_act(cx) {
             return;
         }
         match action {
@@ -65,14 +63,41 @@ impl Fleet {
         }
     }
 
-    pub(super) fn notice(&mut self, cx: &mut Cx, text: String) {
+    /// Counts an action. What a storm asks for beyond the bound is not done, and that is told once a storm: it has ended
+    /// when nothing was too much for a minute.
+    fn may_act(&mut self, cx: &mut Cx) -> bool {
+        self.acted.retain(|at| cx.now.since(*at) < Span::minutes(1));
+        if self.acted.len() < MOST_ACTIONS {
+            self.acted.push_back(cx.now);
+            return true;
+        }
+        let is_new = self.storm.is_none_or(|last| cx.now.since(last) >= Span::minutes(1));
+        self.storm = Some(cx.now);
+        if is_new {
+            let more = format!("the charter's handlers want more than {MOST_ACTIONS} actions in a minute");
+            self.notice(cx, format!("{more}; as long as they do, {MOST_ACTIONS} of each minute are done"));
+        }
+        false
+    }
+
+    pub(super) fn notice(&mut self, cx: &mut Cx, mut text: String) {
+        if let Some((end, _)) = text.char_indices().nth(LONGEST_NOTICE) {
+            text.truncate(end);
+            text.push('…');
+        }
         for to in [Sender::Leader, Sender::Operator] {
             self.notice_to(cx, to, text.clone());
         }
     }
 
     pub(super) fn notice_to(&mut self, cx: &mut Cx, to: Sender, text: String) {
-        // Nobody depends on a notice, so it goes by itself when it is old.
+        // Nobody depends on a notice, so it goes by itself when it is old, or when there are too many.
+        let lying = self.messages.range((to, MessageId(0))..=(to, MessageId(u64::MAX)));
+        let mut notices =
+            lying.filter(|(_, message)| matches!(message.about, About::Notice(_))).map(|((_, id), _)| *id);
+        if let (Some(oldest), true) = (notices.next(), notices.count() + 1 >= MOST_NOTICES) {
+            self.drop_message(cx, to, oldest);
+        }
         let (id, expires) = (MessageId(self.fresh()), cx.now + self.limits.key_ttl);
         let about = About::Notice(text);
         self.put_message(cx, Message { id, to, at: cx.now, about, shown: false, expires: Some(expires) });
@@ -81,6 +106,11 @@ impl Fleet {
     }
 
     fn park(&mut self, cx: &mut Cx, role: RoleName, until: Time) {
+        let roles = self.team.iter().flat_map(|team| team.roles.keys());
+        if !roles.clone().any(|known| *known == role) {
+            let unknown = Refusal::unknown("role", role.as_str(), roles.map(|role| role.as_str()));
+            return self.notice(cx, format!("a handler of the charter wants to park a role: {unknown}"));
+        }
         self.parked.insert(role.clone(), until);
         self.at(until, Timer::Unpark(role.clone()));
         self.tell(cx, || FleetEvent::RoleParked { role: role.clone(), until }, "role_parked");
@@ -89,9 +119,16 @@ impl Fleet {
         cx.record(Record::Parked(role, Some(until)));
     }
 
+    /// The time of a parked role is over.
     pub(super) fn unpark(&mut self, cx: &mut Cx, role: RoleName) {
         if self.parked.get(&role).is_some_and(|until| *until <= cx.now) {
-            self.parked.remove(&role);
+            self.go_on(cx, role);
+        }
+    }
+
+    /// A parked role goes on before its time.
+    pub(super) fn go_on(&mut self, cx: &mut Cx, role: RoleName) {
+        if self.parked.remove(&role).is_some() {
             cx.record(Record::Parked(role, None));
         }
     }

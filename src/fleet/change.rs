@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::ids::RoleName;
 use super::input::Effect;
 use super::record::{Event, Record};
 use super::state::{Cx, Fleet};
@@ -20,6 +21,13 @@ impl Fleet {
         let what = format!("charter generation {} in force", team.generation.number);
         cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
         self.forgive_changed(cx, &team);
+        // A role that its author has just changed is not held up by what a handler thought of the one before.
+        let is_other =
+            |role: &&RoleName| self.team.as_ref().is_some_and(|old| old.roles.get(*role) != team.roles.get(*role));
+        let parked: Vec<RoleName> = self.parked.keys().filter(is_other).cloned().collect();
+        for role in parked {
+            self.go_on(cx, role);
+        }
         self.team = Some(team);
         let workers: Vec<Arc<Worker>> = self.workers.values().cloned().collect();
         for worker in workers {

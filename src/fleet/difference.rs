@@ -1,6 +1,6 @@
 //! What one generation of the charter changes against another, in words that a person can check before a save counts.
 //!
-//! Only what is declared is seen here: profiles, roles, recipes, rubrics and handlers. Which files differ is the charter
+//! Only what is declared is seen here: profiles, roles, recipes, rubrics, shapes and handlers. Which files differ is the charter
 //! room's matter. What becomes of what runs is said as `change` does it.
 
 mod order;
@@ -40,6 +40,8 @@ pub enum Part {
     Recipe,
     /// Handlers of an event.
     Handler,
+    /// A shape that answers may be asked to fit.
+    Shape,
     /// A file of the charter.
     File,
 }
@@ -54,12 +56,13 @@ pub struct Difference {
     pub hash: Option<String>,
     /// Everything that differs; empty when nothing does.
     pub changes: Vec<Change>,
-    /// Why the files would be refused, before their tests; then only the files are compared. Absent when they load.
+    /// Why the files would be refused, for what is in them or by their own tests. Those that do not load are compared as
+    /// files only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Returns everything that is declared differently, in the order profiles, roles, rubrics, recipes, handlers.
+/// Returns everything that is declared differently, in the order profiles, roles, rubrics, recipes, shapes, handlers.
 pub fn between(old: &Team, new: &Team) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut say = |of: Part, name: &str, words: String| changes.push(Change { of, name: name.to_owned(), words });
@@ -90,6 +93,14 @@ pub fn between(old: &Team, new: &Team) -> Vec<Change> {
             How::Other(fields) => format!("recipe '{name}': {fields}; its runs go on as they began"),
         };
         say(Part::Recipe, name, words);
+    });
+    each(&old.shapes, &new.shapes, |name, how| {
+        let words = match how {
+            How::New => format!("shape '{name}' is new"),
+            How::Gone => format!("shape '{name}' is removed: no message can ask for it any more"),
+            How::Other(fields) => format!("shape '{name}': {fields}; it counts for what is sent from then on"),
+        };
+        say(Part::Shape, name, words);
     });
     for event in old.handlers.difference(&new.handlers) {
         say(Part::Handler, event, format!("nothing handles {event} any more"));
@@ -130,8 +141,17 @@ fn lowered(old: &Team, new: &Team, role: &str) -> String {
     let (Some(was), Some(is)) = (old.roles.get(&role.into()), new.roles.get(&role.into())) else {
         return String::new();
     };
+    if was.profiles.first() != is.profiles.first()
+        && let Some(first) = is.profiles.first()
+    {
+        return format!(
+            "; what it started by itself finishes what it has and goes, and the next ones are of '{first}'"
+        );
+    }
+    // A window of its hours may allow more than the cap for all day.
+    let windows = is.hours.as_ref().is_some_and(|hours| !hours.closes);
     match (was.max_busy, is.max_busy) {
-        (was, is) if is < was && is > 0 => {
+        (was, is) if is < was && is > 0 && !windows => {
             format!("; what is busy goes on, and nothing more starts before fewer than {is} are")
         }
         _ if was.hours != is.hours => {
@@ -266,6 +286,28 @@ mod tests {
             ["role 'w': max_busy 6 → 3; what is busy goes on, and nothing more starts before fewer than 3 are"]
         );
         assert_eq!(words(|team| team["roles"]["w"]["max_busy"] = 9.into()), ["role 'w': max_busy 6 → 9"]);
+    }
+
+    #[test]
+    fn another_first_profile_says_what_goes_and_what_comes() {
+        let mut old = team(|_| ());
+        old.roles.get_mut(&"w".into()).expect("there").profiles = vec!["p".into(), "q".into()];
+        let mut new = old.clone();
+        new.roles.get_mut(&"w".into()).expect("there").profiles = vec!["q".into(), "p".into()];
+        let said = &between(&old, &new)[0].words;
+        assert!(said.ends_with("finishes what it has and goes, and the next ones are of 'q'"), "{said}");
+    }
+
+    #[test]
+    fn shapes_are_told() {
+        let mut new = team(|_| ());
+        new.shapes.insert("find".into(), json!({"type": "object"}));
+        assert_eq!(between(&team(|_| ()), &new)[0].words, "shape 'find' is new");
+        assert!(between(&new, &team(|_| ()))[0].words.starts_with("shape 'find' is removed"));
+        let mut other = new.clone();
+        other.shapes.insert("find".into(), json!({"type": "string"}));
+        let said = &between(&new, &other)[0].words;
+        assert_eq!(said, "shape 'find': type \"object\" → \"string\"; it counts for what is sent from then on");
     }
 
     #[test]

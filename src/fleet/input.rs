@@ -45,6 +45,8 @@ pub enum Input {
     Run(RunInput),
     /// A handler of the charter answered an event.
     Act(Action),
+    /// There is something to tell the leader and the operator, such as that newer files are not taken.
+    Notice(String),
     /// Time has passed.
     Tick,
     /// How far the clock on the wall is ahead of the fleet's time, in milliseconds: the one was set, or the machine slept,

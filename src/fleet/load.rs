@@ -52,10 +52,11 @@ pub struct RoleLoad {
     pub max_waiting: u32,
     /// How many workers of it live.
     pub workers: u32,
-    /// False outside of its hours.
+    /// False outside of its hours, and while it is parked.
     #[serde(default = "yes")]
     pub open: bool,
-    /// When its hours change that or `max_busy` next, by the fleet's own time; absent if it has no hours.
+    /// When its hours change that or `max_busy` next, or it is parked no longer, by the fleet's own time; absent if neither
+    /// will.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     /// How many of its turns failed, timed out or were lost in the last ten minutes.
@@ -160,9 +161,13 @@ fn yes() -> bool {
 impl Fleet {
     /// Counts a turn that has ended.
     pub(super) fn note_ended(&mut self, now: Time, turn: &Turn, finish: &Finish) {
-        let Some(worker) = turn.worker.as_ref().and_then(|name| self.workers.get(name)) else { return };
         let failed = matches!(finish.outcome, Outcome::Failed | Outcome::TimedOut | Outcome::Lost);
-        let (role, endpoint) = (worker.role.clone(), worker.profile.endpoint.clone());
+        let (role, endpoint) = match turn.worker.as_ref().map(|name| self.workers.get(name)) {
+            Some(Some(worker)) => (worker.role.clone(), worker.profile.endpoint.clone()),
+            // A role whose queue does not move is in no better health than one whose workers fail.
+            None if failed => (self.queue_of(&turn.to), None),
+            _ => return,
+        };
         self.lately.note(now, role, endpoint, &Used::of(finish.usage.as_ref()), failed);
     }
 
@@ -195,6 +200,7 @@ impl Fleet {
     fn load_of_role(&self, team: &Team, spec: &Role, now: Time) -> RoleLoad {
         let (role, wall) = (&spec.name, self.wall(now));
         let (cap, open) = (spec.cap(wall), spec.is_open(wall));
+        let parked = self.parked.get(role).copied();
         RoleLoad {
             max_busy: if open { cap } else { spec.max_busy },
             max_workers: spec.max_workers,
@@ -203,8 +209,8 @@ impl Fleet {
             waiting: self.queues.get(role).map_or(0, |queue| queue.len() as u32),
             max_waiting: spec.max_waiting,
             workers: self.of_role(role).count() as u32,
-            open,
-            until: spec.next_cap(wall, |next| next != cap).map(|at| self.of_wall(at)),
+            open: open && parked.is_none(),
+            until: parked.or_else(|| spec.next_cap(wall, |next| next != cap).map(|at| self.of_wall(at))),
             recent_failures: 0,
             used: Used::default(),
         }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::caller::Sender;
 use super::events::FleetEvent;
+use super::ids::RoleName;
 use super::input::{Answer, Effect, WorkEffect};
 use super::record::{Event, Record};
 use super::state::{Cx, Fleet};
@@ -36,6 +37,13 @@ impl Fleet {
     pub(super) fn unpause(&mut self, cx: &mut Cx, by: Sender) -> Answer {
         if self.paused.is_some() {
             self.set_pause(cx, None, by, format!("resumed by {by}"));
+        }
+        // Whoever says so means all that the charter holds up as well.
+        let parked: Vec<RoleName> = self.parked.keys().cloned().collect();
+        for role in parked {
+            let what = format!("role {role} resumed by {by}");
+            cx.event(Event { at: cx.now, turn: None, run: None, worker: None, what });
+            self.go_on(cx, role);
         }
         Answer::Paused(None)
     }

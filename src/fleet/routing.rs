@@ -46,7 +46,7 @@ pub struct Task {
 pub struct Routed {
     /// Where it goes.
     pub to: Address,
-    /// Why, in the rubric's words.
+    /// Why, in the rubric's words, cut to 200 characters.
     pub because: String,
     /// The rubric that decided, by its reason text.
     pub rubric: String,
@@ -118,11 +118,14 @@ impl From<Routed> for Decision {
             cut(&mut one.rubric);
             cut(&mut one.said);
         }
-        Decision { rubric: routed.rubric, role: routed.role, asked, generation: routed.generation }
+        let mut rubric = routed.rubric;
+        cut(&mut rubric);
+        Decision { rubric, role: routed.role, asked, generation: routed.generation }
     }
 }
 
-fn cut(text: &mut String) {
+/// Cuts what a rubric said to what is kept of it.
+pub fn cut(text: &mut String) {
     if let Some((end, _)) = text.char_indices().nth(LONGEST_KEPT) {
         text.truncate(end);
         text.push('…');

@@ -6,6 +6,7 @@
 mod possible;
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jsonschema::PatternOptions;
 use schemars::JsonSchema;
@@ -66,20 +67,24 @@ impl Shape {
     /// Finds the JSON in an answer and checks it; the error is what the worker is told.
     pub fn check(&self, text: &str) -> Result<Value, String> {
         let value = json_in(text)?;
-        let validator = build(&self.schema)?;
-        let mistakes: Vec<String> = validator
-            .iter_errors(&value)
-            .take(MOST_MISTAKES)
-            .map(|error| {
-                let at = error.instance_path().to_string();
-                let at = if at.is_empty() { "at the top".to_string() } else { format!("at {at}") };
-                format!("{at}: {error}").chars().take(MOST_OF_A_MISTAKE).collect()
-            })
-            .collect();
+        // A worker writes the answer and somebody else the schema: no pair of them may end the daemon, whatever it does
+        // to the library that holds them together.
+        let checked = catch_unwind(AssertUnwindSafe(|| self.mistakes(&value)));
+        let mistakes = checked.unwrap_or_else(|_| Err("it cannot be held against its schema".to_string()))?;
         match mistakes.is_empty() {
             true => Ok(value),
             false => Err(mistakes.join("; ")),
         }
+    }
+
+    fn mistakes(&self, value: &Value) -> Result<Vec<String>, String> {
+        let validator = build(&self.schema)?;
+        let words = validator.iter_errors(value).take(MOST_MISTAKES).map(|error| {
+            let at = error.instance_path().to_string();
+            let at = if at.is_empty() { "at the top".to_string() } else { format!("at {at}") };
+            format!("{at}: {error}").chars().take(MOST_OF_A_MISTAKE).collect()
+        });
+        Ok(words.collect())
     }
 }
 

@@ -115,6 +115,8 @@ pub struct Fleet {
     pub(super) ending: OrdSet<WorkerName>,
     pub(super) starts: Starts,
     pub(super) acted: Vector<Time>,
+    /// When handlers wanted too much last.
+    pub(super) storm: Option<Time>,
     pub(super) lately: Lately,
     pub(super) draining: bool,
     pub(super) seat: Option<Arc<Seat>>,
@@ -183,6 +185,7 @@ impl Fleet {
             ending: OrdSet::new(),
             starts: Starts::default(),
             acted: Vector::new(),
+            storm: None,
             lately: Lately::default(),
             draining: false,
             seat: None,
@@ -211,6 +214,7 @@ impl Fleet {
             Input::Team(team) => self.take_team(&mut cx, team),
             Input::Run(input) => self.run_input(&mut cx, input),
             Input::Act(action) => self.act(&mut cx, action),
+            Input::Notice(text) => self.notice(&mut cx, text),
             Input::Tick => {}
             Input::Wall(ahead) => self.wall_moved(ahead),
             Input::Drain => self.draining = true,

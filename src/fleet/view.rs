@@ -83,7 +83,7 @@ pub struct RoleView {
     /// Its load.
     #[serde(flatten)]
     pub load: RoleLoad,
-    /// Until when its hours let it be handed nothing, in a few words; absent while it is open.
+    /// Why it is handed nothing (its hours, or a handler parked it) and until when, in a few words; absent while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<String>,
     /// What went wrong with its sessions lately, and when it starts the next one.

@@ -48,9 +48,6 @@ impl Fleet {
         {
             return self.why_not_this(worker, now);
         }
-        if let Some(until) = self.parked.get(&role) {
-            return format!("parked: '{role}' goes on in {}", until.since(now));
-        }
         if let Some(why) = self.why_closed(spec, now) {
             return why;
         }
@@ -118,8 +115,11 @@ impl Fleet {
         format!("starting: no free worker of '{role}'")
     }
 
-    /// Says that a role's hours let it be handed nothing, and until when.
+    /// Says that a role is handed nothing, by a handler's park or by its hours, and until when.
     pub(super) fn why_closed(&self, spec: &Role, now: Time) -> Option<String> {
+        if let Some(until) = self.parked.get(&spec.name) {
+            return Some(format!("parked: '{}' goes on in {}, or at `fleetd resume`", spec.name, until.since(now)));
+        }
         let wall = self.wall(now);
         let hours = spec.hours.as_ref().filter(|_| !spec.is_open(wall))?;
         Some(match spec.next_cap(wall, |cap| cap > 0) {

@@ -109,12 +109,38 @@ fn a_parked_role_goes_on_by_itself_over_a_restart() {
     let mut stage = Stage::with(1);
     stage.step(Input::Act(Action::ParkRole { role: "w".into(), r#for: Span::minutes(5) }));
     let turn = stage.send("w");
-    assert_eq!(stage.waits(turn), "parked: 'w' goes on in 5m00s");
+    assert_eq!(stage.waits(turn), "parked: 'w' goes on in 5m00s, or at `fleetd resume`");
     stage.restart();
     stage.after(Span(299_999));
     assert!(stage.handed().is_empty());
     stage.after(Span(1));
     assert_eq!(stage.handed(), [turn]);
+}
+
+#[test]
+fn a_park_is_seen_and_ends_by_a_person_or_by_another_declaration() {
+    let mut stage = Stage::with(1);
+    let park = |role: &str| Input::Act(Action::ParkRole { role: role.into(), r#for: Span::days(20) });
+    let load = |stage: &Stage| stage.fleet.load(stage.now).roles[&"w".into()].clone();
+    assert!(load(&stage).open);
+    stage.step(park("w"));
+    assert!(!load(&stage).open && load(&stage).until.is_some());
+    let turn = stage.send("w");
+    assert!(stage.handed().is_empty());
+    stage.operator(Call::Unpause).expect("a person may");
+    assert_eq!(stage.handed(), [turn]);
+    assert!(load(&stage).open && stage.fleet.saved().parked.is_empty());
+
+    stage.step(park("w"));
+    stage.step(Input::Team(team(3, 1)));
+    assert!(!load(&stage).open, "this role is the same");
+    stage.step(Input::Team(team(4, 2)));
+    assert!(load(&stage).open, "its author has changed it since");
+
+    stage.step(park("ww"));
+    assert!(stage.fleet.saved().parked.is_empty(), "there is no such role, and that is said");
+    let notice = format!("{:?}", stage.last.records);
+    assert!(notice.contains("there is no role 'ww'; did you mean 'w'?"), "{notice}");
 }
 
 #[test]

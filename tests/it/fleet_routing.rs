@@ -156,6 +156,22 @@ fn the_load_counts_what_failed_and_what_was_used_lately() {
     assert_eq!(stage.fleet.load(stage.now).roles[&"s".into()].used, Used::default());
 }
 
+/// A role whose queue does not move looks as unwell as one whose workers fail.
+#[test]
+fn the_load_counts_what_timed_out_in_the_queue() {
+    let mut stage = session();
+    stage.operator(Call::Pause).expect("a person may");
+    let failures = |stage: &Stage| stage.fleet.load(stage.now).roles[&"s".into()].recent_failures;
+    for to in ["s", "s-1"] {
+        stage.sends(SendCall { deadline: Some(Span::seconds(5)), ..send_to(to) }).expect("there is room");
+    }
+    let cancelled = stage.send("s");
+    stage.leader(Call::CancelTurn(cancelled)).expect("it waits");
+    assert_eq!(failures(&stage), 0);
+    stage.after(Span::seconds(5));
+    assert_eq!(failures(&stage), 2);
+}
+
 #[test]
 fn free_is_what_could_be_handed_out_now() {
     let mut stage = session();

@@ -168,6 +168,7 @@ impl House {
                     Upward::Run(input) => carrier.run_input(input).await,
                     Upward::Team(team) => carrier.take_team(team).await,
                     Upward::Act(action) => carrier.act(action).await,
+                    Upward::Notice(text) => carrier.notice(text).await,
                 }
             }
         });

@@ -53,6 +53,7 @@ impl Story {
                 Input::Run(RunInput::Step { run, path, .. }) => format!("{run} asks for {path}"),
                 Input::Run(RunInput::Ended { run, end }) => format!("{run} ends as {}", end.outcome.word()),
                 Input::Act(action) => format!("the charter acts: {action:?}"),
+                Input::Notice(text) => format!("a notice: {text}"),
                 Input::Tick => "tick".to_string(),
                 Input::Wall(ahead) => format!("the clock on the wall is {ahead} ms ahead"),
                 Input::Drain => "drain".to_string(),

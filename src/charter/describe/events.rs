@@ -140,7 +140,7 @@ pub(in crate::charter) const ACTION: &[Field] = &[
     field(
         "action",
         "string",
-        "`\"tell_leader\"` lays a notice into the mailboxes of the leader and the operator; `\"stop_worker\"` lets a worker finish its turn and go; `\"park_role\"` hands out nothing for a role for some time; `\"retry_turn\"` sends a turn again that timed out or was lost, once.",
+        "`\"tell_leader\"` lays a notice into the mailboxes of the leader and the operator; `\"stop_worker\"` lets a worker finish its turn and go; `\"park_role\"` hands out nothing for a role for some time, or until the role is declared otherwise, or `fleetd resume`; `\"retry_turn\"` sends a turn again that timed out or was lost, once (those of a run are tried again by their `retries`).",
     ),
     field("text", "string?", "The notice of `tell_leader`."),
     field("worker", "string?", "The worker of `stop_worker`."),

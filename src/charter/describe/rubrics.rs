@@ -7,7 +7,7 @@ use super::{Field, field};
 pub(in crate::charter) const ROUTED: &[Field] = &[
     field("role", "string?", "The role that gets it; this or `worker`."),
     field("worker", "string?", "The worker that gets it, of those in `team.workers`; this or `role`."),
-    field("because", "string?", "Why, for people; the rubric's own text if absent."),
+    field("because", "string?", "Why, for people, cut to 200 characters; the rubric's own text if absent."),
 ];
 
 /// Fields of a task, as a rubric sees it.
@@ -48,13 +48,17 @@ pub(in crate::charter) const LOAD: &[Field] = &[
     field("waiting", "integer", "How many turns wait in its queue, those of runs included."),
     field("max_waiting", "integer", "How many may wait."),
     field("workers", "integer", "Living workers."),
-    field("open", "boolean", "False while its hours let it be handed nothing."),
+    field("open", "boolean", "False while its hours let it be handed nothing, or it is parked."),
     field(
         "until",
         "number?",
-        "When its hours change that or `max_busy` next, in seconds since 1970; nil without hours.",
+        "When its hours change that or `max_busy` next, or it is parked no longer, in seconds since 1970; nil if neither will.",
     ),
-    field("recent_failures", "integer", "Turns of the last ten minutes that failed, timed out or were lost."),
+    field(
+        "recent_failures",
+        "integer",
+        "Turns of the last ten minutes that failed, timed out (in its queue, too) or were lost.",
+    ),
     field("used", "fleet.Used", "What its turns of the last hour took."),
 ];
 

@@ -60,6 +60,15 @@ end)",
 }
 
 #[test]
+fn why_a_rubric_decided_so_is_kept_short() {
+    let world = world("fleet.route('quotes', function(task) return { role = 'w-a', because = task.prompt } end)");
+    let task = Task { prompt: "long ".repeat(200_000), ..Task::default() };
+    let routed = ask(&world, &task, &load(&world)).routed.expect("it decides");
+    assert_eq!(routed.because.chars().count(), 201, "with the sign that it was longer");
+    assert!(routed.asked[0].said.len() < 300);
+}
+
+#[test]
 fn what_a_rubric_sees_is_frozen_and_the_same_for_the_next_one() {
     let words = said(
         "fleet.route('task', function(task) task.prompt = 'x' end)

@@ -412,13 +412,12 @@ async fn a_load_says_in_words_what_it_changed_and_the_files_what_they_would() {
 #[tokio::test]
 async fn files_that_stay_refused_are_told_to_the_leader_once() {
     use fleetd::charter::Upward;
-    use fleetd::fleet::acts::Action;
     let mut desk = Desk::at("charter", true, Duration::from_millis(50), |_| ()).await;
     let mut notices = Vec::new();
     for broken in ["fleet.recpie()\n", "fleet.rolle()\n"] {
         fs::write(desk.file(), broken).unwrap();
         loop {
-            if let Upward::Act(Action::TellLeader { text }) = desk.house.next().await {
+            if let Upward::Notice(text) = desk.house.next().await {
                 notices.push(text);
                 break;
             }
@@ -429,7 +428,7 @@ async fn files_that_stay_refused_are_told_to_the_leader_once() {
     fs::write(desk.file(), text(1)).unwrap();
     loop {
         match desk.house.next().await {
-            Upward::Act(action) => panic!("it was told already: {action:?}"),
+            Upward::Notice(text) => panic!("it was told already: {text}"),
             Upward::Team(team) if team.generation.number == 2 => return,
             _ => {}
         }
