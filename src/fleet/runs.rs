@@ -67,7 +67,7 @@ impl Fleet {
             StepRequest::Send(send) => return self.begin_send(cx, step, send),
             StepRequest::Command(wanted) => return self.begin_command(cx, step, wanted),
             StepRequest::Recipe(wanted) => return self.begin_child(cx, step, wanted),
-            // Where time is over nobody sleeps and nobody asks.
+            // Where time or money is over nobody sleeps and nobody asks.
             StepRequest::Sleep(_) | StepRequest::Ask(_) if self.is_over(run) => {
                 self.put_step(cx, step);
                 self.finish_step(cx, run, &path, Value::Null);
@@ -198,12 +198,6 @@ impl Fleet {
     pub(super) fn answer_send(&mut self, cx: &mut Cx, at: &StepRef, envelope: &Envelope) {
         let value = serde_json::to_value(envelope).expect("an envelope is plain data");
         self.finish_step(cx, at.run, &at.path, value);
-    }
-
-    /// Returns whether the deadline of a run has passed.
-    fn is_over(&self, run: RunId) -> bool {
-        let closing = self.runs.get(&run).and_then(|run| run.closing.as_ref());
-        closing.is_some_and(|closing| closing.outcome == super::run::RunOutcome::TimedOut)
     }
 
     pub(super) fn wake_step(&mut self, cx: &mut Cx, run: RunId, path: &StepPath) {

@@ -7,7 +7,7 @@ use fleetd::fleet::bounds::RunBudget;
 use fleetd::fleet::envelope::{Finish, Usage};
 use fleetd::fleet::ids::{RunId, TurnId};
 use fleetd::fleet::input::{Input, Sighting};
-use fleetd::fleet::run::{RunOutcome, StepRequest};
+use fleetd::fleet::run::{RunOutcome, StepRecipe, StepRequest};
 use fleetd::fleet::time::Span;
 use fleetd::fleet::turn::Outcome;
 use serde_json::json;
@@ -106,6 +106,73 @@ fn a_budget_of_turns_is_judged_before_each_and_what_it_paid_for_goes_on() {
     stage.code_ends(run, RunOutcome::Done, json!(["two"]));
     assert_eq!(stage.value_of(run), Some(json!(["two"])));
     assert_eq!(end(&stage, run), (Some(RunOutcome::Budget), Some("2 of 2 turns are used".into())));
+}
+
+#[test]
+fn where_a_budget_is_used_up_nobody_sleeps_and_the_code_keeps_what_it_has() {
+    let mut stage = with_budget(RunBudget { turns: Some(1), ..RunBudget::default() });
+    let run = stage.runs(None);
+    stage.reach(run, "send#1", part("w", None, 0));
+    stage.replies(TurnId(2));
+    stage.reach(run, "send#2", part("w", None, 0));
+    assert_eq!(stage.answered(run)[0].1["error"], json!("budget"));
+    stage.reach(run, "sleep#1", StepRequest::Sleep(Span::seconds(30)));
+    assert_eq!(stage.answered(run), [("sleep#1".to_string(), json!(null))]);
+    stage.reach(run, "ask_leader#1", StepRequest::Ask("more money?".into()));
+    assert_eq!(stage.answered(run), [("ask_leader#1".to_string(), json!(null))]);
+    assert_eq!(stage.mail(None, 9).0.len(), 0, "nobody is asked");
+    stage.code_ends(run, RunOutcome::Done, json!(["one", "budget"]));
+    assert_eq!(stage.value_of(run), Some(json!(["one", "budget"])));
+    assert_eq!(end(&stage, run), (Some(RunOutcome::Budget), Some("1 of 1 turns are used".into())));
+}
+
+#[test]
+fn what_sleeps_or_asks_while_another_part_uses_the_budget_up_ends_and_what_is_paid_goes_on() {
+    let mut stage = with_budget(RunBudget { turns: Some(1), ..RunBudget::default() });
+    let run = stage.runs(None);
+    stage.reach(run, "each#1[1].send#1", part("w", None, 0));
+    stage.reach(run, "each#1[2].ask_leader#1", StepRequest::Ask("go on?".into()));
+    let wanted = StepRecipe { recipe: "r".into(), job: Arc::new(json!({})), deadline: None, budget: None };
+    stage.reach(run, "each#1[3].recipe#1", StepRequest::Recipe(wanted));
+    let child = RunId(4);
+    assert_eq!(stage.orders(), ["start r4"]);
+    stage.reach(child, "sleep#1", StepRequest::Sleep(Span::minutes(9)));
+    stage.restart();
+    stage.reach(run, "each#1[4].send#1", part("w", None, 0));
+    let answered: Vec<_> =
+        stage.answered(run).into_iter().map(|(path, value)| (path, value["error"].clone())).collect();
+    assert_eq!(
+        answered,
+        [("each#1[2].ask_leader#1".into(), json!(null)), ("each#1[4].send#1".into(), json!("budget"))]
+    );
+    assert_eq!(stage.answered(child), [("sleep#1".to_string(), json!(null))]);
+    assert_eq!(stage.mail(None, 9).0.len(), 0, "the question is withdrawn");
+    stage.reach(child, "sleep#2", StepRequest::Sleep(Span::minutes(9)));
+    assert_eq!(stage.answered(child).len(), 1, "nobody sleeps below it either");
+    stage.code_ends(child, RunOutcome::Partial, json!("half"));
+    assert_eq!(stage.answered(run)[0].1["value"], json!("half"));
+    stage.after(Span::minutes(5));
+    assert_eq!(end(&stage, run).0, None, "a turn is open");
+    stage.replies(TurnId(2));
+    assert_eq!(stage.answered(run)[0].1["text"], json!("done"));
+}
+
+#[test]
+fn the_deadline_of_a_run_whose_budget_is_used_up_ends_what_was_paid_and_leaves_it_its_grace() {
+    let mut stage = with_budget(RunBudget { turns: Some(1), ..RunBudget::default() });
+    let run = stage.runs(Some(Span::minutes(1)));
+    stage.reach(run, "each#1[1].send#1", part("w", None, 0));
+    stage.taken(TurnId(2));
+    stage.reach(run, "each#1[2].send#1", part("w", None, 0));
+    stage.after(Span::minutes(1));
+    assert_eq!(stage.answered(run)[0].1["error"], json!("timed_out"));
+    assert_eq!(end(&stage, run).0, None);
+    stage.restart();
+    stage.after(Span::seconds(9));
+    stage.code_ends(run, RunOutcome::Done, json!("what it has"));
+    assert_eq!(stage.value_of(run), Some(json!("what it has")));
+    let why = "1 of 1 turns are used; not ended within 1m00s";
+    assert_eq!(end(&stage, run), (Some(RunOutcome::TimedOut), Some(why.into())));
 }
 
 #[test]

@@ -5,18 +5,16 @@ use serde_json::{Value, json};
 
 use super::play::{Due, Play};
 use crate::charter::error::CharterError;
-use crate::fleet::bounds::{Closing, not_begun};
-use crate::fleet::ids::{RunId, TurnId};
-use crate::fleet::run::{RunEnd, RunOutcome};
-use crate::fleet::time::{Span, Time};
-
-/// How long a run has to come to its end once it reached a bound.
-const GRACE: Span = Span(10_000);
+use crate::fleet::bounds::{Closing, grace, not_begun};
+use crate::fleet::ids::{RunId, StepPath, TurnId};
+use crate::fleet::run::{RunEnd, RunOutcome, Step};
+use crate::fleet::time::Time;
 
 impl Play<'_, '_> {
+    /// Returns whether a run, or one above it, reached a bound.
     pub(super) fn is_over(&self, run: RunId) -> bool {
-        let closing = self.playing.get(&run).and_then(|playing| playing.closing.as_ref());
-        closing.is_some_and(|closing| closing.outcome == RunOutcome::TimedOut)
+        let reached = |run: &RunId| self.playing.get(run).is_some_and(|playing| playing.closing.is_some());
+        self.up_from(run).iter().any(reached)
     }
 
     /// Returns what a step is answered that would begin something where nothing is begun any more.
@@ -45,12 +43,30 @@ impl Play<'_, '_> {
         }
     }
 
+    /// A run reached a bound: its sleeps and its questions end at once, and those of the runs below it.
     fn close(&mut self, run: RunId, outcome: RunOutcome, why: String) {
-        let until = self.stage.now + GRACE;
+        let until = self.stage.now + grace(self.below(run).len());
+        let Some(playing) = self.playing.get_mut(&run) else { return };
+        let why = match &playing.closing {
+            None => why,
+            // The deadline of a run that its budget has closed already.
+            Some(closing) => format!("{}; {why}", closing.why),
+        };
         self.stage.say(format!("{run} reached its bound: {why}"));
-        if let Some(playing) = self.playing.get_mut(&run) {
-            playing.closing = Some(Closing { outcome, why, until });
-            self.add(until, Due::Force(run));
+        playing.closing = Some(Closing { outcome, why, until });
+        self.add(until, Due::Force(run));
+        let ends = |of: RunId, verb: &str| matches!(verb, "sleep" | "ask_leader") && self.up_from(of).contains(&run);
+        let mut open: Vec<(RunId, StepPath, (Time, u64))> = (self.due.iter())
+            .filter_map(|(key, due)| match due {
+                Due::Answer(step, _) if ends(step.run, &step.verb) => Some((step.run, step.path.clone(), *key)),
+                _ => None,
+            })
+            .collect();
+        open.sort_unstable();
+        for (_, _, key) in open {
+            if let Some(Due::Answer(step, _)) = self.due.remove(&key) {
+                self.finish((*step).clone(), Value::Null);
+            }
         }
     }
 
@@ -65,7 +81,6 @@ impl Play<'_, '_> {
             let Some(Due::Answer(step, value)) = self.due.remove(&key) else { continue };
             let value = match step.verb.as_str() {
                 "send" | "command" => too_late(value, self.stage.now),
-                "sleep" | "ask_leader" => Value::Null,
                 _ => value,
             };
             self.finish((*step).clone(), value);
@@ -81,15 +96,16 @@ impl Play<'_, '_> {
     /// The grace of a run is over. While turns that its budget has paid for are open, it goes on.
     pub(super) fn forced(&mut self, run: RunId) -> Option<RunEnd> {
         let playing = self.playing.get(&run)?;
-        let closing = playing.closing.clone()?;
+        let closing = playing.closing.clone().filter(|closing| closing.until <= self.stage.now)?;
         let ours = |of: RunId| self.up_from(of).contains(&run);
         let busy = self.turns.values().any(|turn| ours(turn.step().run))
-            || self
-                .due
-                .values()
-                .any(|due| matches!(due, Due::Answer(step, _) if step.verb == "send" && ours(step.run)));
+            || self.due.values().any(|due| matches!(due, Due::Answer(step, _) if is_turn(step) && ours(step.run)));
         if closing.outcome == RunOutcome::Budget && busy {
-            self.add(self.stage.now + GRACE, Due::Force(run));
+            let until = self.stage.now + grace(self.below(run).len());
+            if let Some(playing) = self.playing.get_mut(&run) {
+                playing.closing = Some(Closing { until, ..closing });
+            }
+            self.add(until, Due::Force(run));
             return None;
         }
         let missing: Vec<Value> = (self.due.values())
@@ -102,6 +118,11 @@ impl Play<'_, '_> {
         let why = Some("it did not come to its own end".to_owned());
         self.run_ended(run, RunEnd { outcome: closing.outcome, why, value }, false)
     }
+}
+
+/// Returns whether a step is a turn, which goes on where the budget of its run is used up.
+fn is_turn(step: &Step) -> bool {
+    matches!(step.verb.as_str(), "send" | "command")
 }
 
 const TOO_LATE: &str = "the deadline of its run passed";

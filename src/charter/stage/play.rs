@@ -153,9 +153,7 @@ impl<'s, 'w> Play<'s, 'w> {
     pub(super) fn run_ended(&mut self, id: RunId, end: RunEnd, by_its_code: bool) -> Option<RunEnd> {
         let mut playing = self.playing.remove(&id)?;
         self.runs.drop(id);
-        let below: Vec<RunId> =
-            self.playing.keys().copied().filter(|other| self.up_from(*other).contains(&id)).collect();
-        for child in below {
+        for child in self.below(id) {
             self.playing.remove(&child);
             self.runs.drop(child);
         }
@@ -181,6 +179,13 @@ impl<'s, 'w> Play<'s, 'w> {
             up.push(step.run);
         }
         up
+    }
+
+    /// Returns the runs below a run.
+    pub(super) fn below(&self, run: RunId) -> Vec<RunId> {
+        let mut below: Vec<RunId> = self.playing.keys().copied().collect();
+        below.retain(|other| *other != run && self.up_from(*other).contains(&run));
+        below
     }
 
     /// The code reached a step.
