@@ -174,12 +174,12 @@ impl Fleet {
                 .hint("stop one (fleetd stop NAME), or raise max_workers in the charter"));
         }
         let most = self.limits.max_workers;
-        if self.workers.len() >= most
+        if self.living_workers() >= most
             && let Some(spare) = self.spare(role)
         {
             self.retire(cx, &spare, "its place is needed");
         }
-        if self.workers.len() >= most {
+        if self.living_workers() >= most {
             return Err(Refusal::new(
                 RefusalKind::QueueFull,
                 format!("{most} workers live already, which is the most"),
