@@ -1,6 +1,7 @@
 //! Recipes on the stage: what steps do, what they refuse, limits, and that a replay is exact.
 //! Only tests: small recipes, each in a charter that is held in memory and never written to a disk.
 
+mod alike;
 mod bounds;
 mod hours;
 mod parts;

@@ -1,10 +1,11 @@
 //! The bounds of a run on the stage: its deadline and its budget do to it what the fleet does. What turns use is in `used`.
 //! All of it happens in virtual time, and a run that is cut short by it is replayed like any other.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::play::{Due, Play};
-use crate::charter::error::CharterError;
 use crate::fleet::bounds::{Closing, grace, not_begun};
 use crate::fleet::ids::{RunId, StepPath, TurnId};
 use crate::fleet::run::{RunEnd, RunOutcome, Step};
@@ -43,7 +44,8 @@ impl Play<'_, '_> {
         }
     }
 
-    /// A run reached a bound: its sleeps and its questions end at once, and those of the runs below it.
+    /// A run reached a bound: its sleeps and its questions end at once, and those of the runs below it. With its deadline
+    /// open turns end, too.
     fn close(&mut self, run: RunId, outcome: RunOutcome, why: String) {
         let until = self.stage.now + grace(self.below(run).len());
         let Some(playing) = self.playing.get_mut(&run) else { return };
@@ -55,51 +57,55 @@ impl Play<'_, '_> {
         self.stage.say(format!("{run} reached its bound: {why}"));
         playing.closing = Some(Closing { outcome, why, until });
         self.add(until, Due::Force(run));
-        let ends = |of: RunId, verb: &str| matches!(verb, "sleep" | "ask_leader") && self.up_from(of).contains(&run);
-        let mut open: Vec<(RunId, StepPath, (Time, u64))> = (self.due.iter())
-            .filter_map(|(key, due)| match due {
-                Due::Answer(step, _) if ends(step.run, &step.verb) => Some((step.run, step.path.clone(), *key)),
-                _ => None,
-            })
-            .collect();
-        open.sort_unstable();
-        for (_, _, key) in open {
-            if let Some(Due::Answer(step, _)) = self.due.remove(&key) {
-                self.finish((*step).clone(), Value::Null);
+        let (is_late, now) = (outcome == RunOutcome::TimedOut, self.stage.now);
+        for (_, _, open) in self.open_below(run) {
+            match open {
+                Open::Step(key, step) => match step.verb.as_str() {
+                    "sleep" | "ask_leader" => self.answer_now(key, |_| Value::Null),
+                    "command" if is_late => self.answer_now(key, |value| too_late(value, now)),
+                    _ => {}
+                },
+                Open::Turn(turn) if is_late => self.cut(turn, TOO_LATE),
+                Open::Turn(_) => {}
             }
         }
     }
 
+    /// Returns what is under way in a run and below it, in the order of the runs and of the paths in each.
+    fn open_below(&self, run: RunId) -> Vec<(RunId, StepPath, Open)> {
+        let steps = self.due.iter().filter_map(|(key, due)| match due {
+            Due::Answer(step, _) => Some((step.clone(), Open::Step(*key, step.clone()))),
+            _ => None,
+        });
+        let turns = self.turns.iter().map(|(id, turn)| (turn.step.clone(), Open::Turn(*id)));
+        let ours = steps.chain(turns).filter(|(step, _)| self.up_from(step.run).contains(&run));
+        let mut ours: Vec<_> = ours.map(|(step, open)| (step.run, step.path.clone(), open)).collect();
+        ours.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        ours
+    }
+
+    fn answer_now(&mut self, key: (Time, u64), value: impl FnOnce(Value) -> Value) {
+        if let Some(Due::Answer(step, had)) = self.due.remove(&key) {
+            self.finish((*step).clone(), value(had));
+        }
+    }
+
     /// What is open in a run ends with its deadline, and its code goes on with that.
-    pub(super) fn deadline(&mut self, run: RunId) -> Result<(), CharterError> {
-        let Some(playing) = self.playing.get(&run) else { return Ok(()) };
+    pub(super) fn deadline(&mut self, run: RunId) {
+        let Some(playing) = self.playing.get(&run) else { return };
         let span = playing.played.run.deadline.unwrap_or_default().since(playing.played.run.started);
         self.close(run, RunOutcome::TimedOut, format!("not ended within {span}"));
-        let of_run = |due: &Due| matches!(due, Due::Answer(step, _) if step.run == run);
-        let keys: Vec<(Time, u64)> = self.due.iter().filter(|(_, due)| of_run(due)).map(|(key, _)| *key).collect();
-        for key in keys {
-            let Some(Due::Answer(step, value)) = self.due.remove(&key) else { continue };
-            let value = match step.verb.as_str() {
-                "send" | "command" => too_late(value, self.stage.now),
-                _ => value,
-            };
-            self.finish((*step).clone(), value);
-        }
-        let open: Vec<TurnId> =
-            self.turns.iter().filter(|(_, turn)| turn.step().run == run).map(|(turn, _)| *turn).collect();
-        for turn in open {
-            self.times_out(turn, TOO_LATE)?;
-        }
-        Ok(())
     }
 
     /// The grace of a run is over. While turns that its budget has paid for are open, it goes on.
     pub(super) fn forced(&mut self, run: RunId) -> Option<RunEnd> {
         let playing = self.playing.get(&run)?;
         let closing = playing.closing.clone().filter(|closing| closing.until <= self.stage.now)?;
-        let ours = |of: RunId| self.up_from(of).contains(&run);
-        let busy = self.turns.values().any(|turn| ours(turn.step().run))
-            || self.due.values().any(|due| matches!(due, Due::Answer(step, _) if is_turn(step) && ours(step.run)));
+        let open = self.open_below(run);
+        let busy = open.iter().any(|(.., open)| match open {
+            Open::Turn(_) => true,
+            Open::Step(_, step) => step.verb == "command",
+        });
         if closing.outcome == RunOutcome::Budget && busy {
             let until = self.stage.now + grace(self.below(run).len());
             if let Some(playing) = self.playing.get_mut(&run) {
@@ -108,21 +114,23 @@ impl Play<'_, '_> {
             self.add(until, Due::Force(run));
             return None;
         }
-        let missing: Vec<Value> = (self.due.values())
-            .filter_map(|due| match due {
-                Due::Answer(step, _) if step.run == run => Some(json!({"step": step.path, "what": step.what})),
-                _ => None,
-            })
-            .collect();
+        let missing = open.iter().filter(|(of, ..)| *of == run).map(|(_, path, open)| match open {
+            Open::Turn(turn) => json!({"step": path, "turn": turn}),
+            Open::Step(_, step) => json!({"step": path, "what": step.what}),
+        });
+        let missing: Vec<Value> = missing.collect();
         let value = json!({"finished_steps": playing.played.journal.len(), "missing": missing});
         let why = Some("it did not come to its own end".to_owned());
         self.run_ended(run, RunEnd { outcome: closing.outcome, why, value }, false)
     }
 }
 
-/// Returns whether a step is a turn, which goes on where the budget of its run is used up.
-fn is_turn(step: &Step) -> bool {
-    matches!(step.verb.as_str(), "send" | "command")
+/// What is under way for a step.
+enum Open {
+    /// The step's answer is still to come.
+    Step((Time, u64), Arc<Step>),
+    /// A turn.
+    Turn(TurnId),
 }
 
 const TOO_LATE: &str = "the deadline of its run passed";
