@@ -130,7 +130,7 @@ fn mistakes_in_a_step_are_errors_at_its_line_and_can_be_caught() {
          local ok4, why4 = pcall(function() run:snd() end)
          return { why, why2, why3, why4, ok or ok2 or ok3 or ok4 }",
         "t.equal(t.run('r').value, {
-           \"recipe.lua:2: run:send: unknown field 'promt'; did you mean 'prompt'? valid: to, prompt, kind, files, deadline, retries, priority, schema, corrections, on_ask\",
+           \"recipe.lua:2: run:send: unknown field 'promt'; did you mean 'prompt'? valid: to, prompt, kind, files, deadline, timeout, retries, priority, schema, corrections, on_ask\",
            \"recipe.lua:3: run:send: there is no role 'nobody'; valid: w\",
            'recipe.lua:4: write run:send(…) with a colon',
            'recipe.lua:5: a run has no step `snd`; did you mean `send`?',

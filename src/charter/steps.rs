@@ -225,13 +225,14 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
             fields.text("prompt")?,
             fields.text("kind")?,
             fields.span("deadline")?,
+            fields.span("timeout")?,
             fields.count("retries", 0, 0)?,
             fields.text("priority")?,
             fields.texts("files")?.unwrap_or_default(),
             shape(&fields, team)?,
         ))
     };
-    let (to, prompt, kind, deadline, retries, priority, files, shape) =
+    let (to, prompt, kind, deadline, timeout, retries, priority, files, shape) =
         read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
     check_files(&files).map_err(|refusal| format!("run:send: field 'files': {refusal}"))?;
     let prompt = prompt.ok_or("run:send: field 'prompt' is missing")?;
@@ -261,6 +262,9 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
     if !files.is_empty() {
         asked["files"] = files.clone().into();
     }
+    if let Some(timeout) = timeout {
+        asked["timeout"] = timeout.0.into();
+    }
     if on_ask {
         asked["on_ask"] = Value::Bool(true);
     }
@@ -269,9 +273,20 @@ fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
     }
     let to_said = to.as_ref().map_or("auto".to_owned(), ToString::to_string);
     let what = format!("to {to_said}: {}", cut(&prompt));
-    let prompt = prompt.into();
-    let send =
-        StepSend { to, because: None, routed: None, prompt, kind, files, deadline, retries, priority, shape, on_ask };
+    let send = StepSend {
+        to,
+        because: None,
+        routed: None,
+        prompt: prompt.into(),
+        kind,
+        files,
+        deadline,
+        timeout,
+        retries,
+        priority,
+        shape,
+        on_ask,
+    };
     Ok(step("send", what, &asked, StepRequest::Send(send)))
 }
 

@@ -205,6 +205,8 @@ pub struct StepSend {
     pub files: Vec<String>,
     /// From acceptance to settlement, each try anew.
     pub deadline: Option<Span>,
+    /// From hand-over to settlement, each hand-over anew.
+    pub timeout: Option<Span>,
     /// How often a timed out or lost turn is tried again.
     pub retries: u32,
     /// Whether it goes first.

@@ -167,6 +167,7 @@ impl Fleet {
             prompt_bytes,
             shape: send.shape,
             deadline: send.deadline.map(|span| cx.now + span),
+            may_take: send.timeout,
             step: Some(at.clone()),
             ..Turn::accepted(id, Sender::Run(at.run), to, cx.now, self.generation())
         };

@@ -7,8 +7,8 @@ use fleetd::fleet::bounds::RunBudget;
 use fleetd::fleet::envelope::{Finish, Usage};
 use fleetd::fleet::ids::{RunId, TurnId};
 use fleetd::fleet::input::{Input, Sighting};
-use fleetd::fleet::run::{RunOutcome, StepRecipe, StepRequest};
-use fleetd::fleet::time::Span;
+use fleetd::fleet::run::{RunOutcome, StepRecipe, StepRequest, StepSend};
+use fleetd::fleet::time::{Span, Time};
 use fleetd::fleet::turn::Outcome;
 use serde_json::json;
 
@@ -106,6 +106,90 @@ fn a_budget_of_turns_is_judged_before_each_and_what_it_paid_for_goes_on() {
     stage.code_ends(run, RunOutcome::Done, json!(["two"]));
     assert_eq!(stage.value_of(run), Some(json!(["two"])));
     assert_eq!(end(&stage, run), (Some(RunOutcome::Budget), Some("2 of 2 turns are used".into())));
+}
+
+/// Plays a fan-out of ten times as many parts as the role takes at once, each with so much work, and counts what comes of it.
+fn fan_out(deadline: Option<Span>, timeout: Option<Span>) -> (usize, u64) {
+    let (mut stage, work) = (Stage::bare(), Span::seconds(200));
+    let mut team = (*team(1, 6)).clone();
+    team.profiles.get_mut(&"pw".into()).expect("it is there").timeout = None;
+    stage.step(Input::Team(Arc::new(team)));
+    let run = stage.runs(None);
+    let StepRequest::Send(send) = part("w", deadline, 0) else { panic!("a send") };
+    for n in 1..=60 {
+        let send = StepSend { timeout, ..send.clone() };
+        stage.reach(run, &format!("each#1[{n}].send#1"), StepRequest::Send(send));
+    }
+    let ends = |stage: &Stage| stage.now + work;
+    let mut at_work: Vec<(Time, TurnId)> = Vec::new();
+    let (mut replied, mut handed) =
+        (0, Vec::from_iter(stage.rows.values().filter(|turn| turn.hands() > 0).map(|turn| turn.id)));
+    loop {
+        for turn in std::mem::take(&mut handed) {
+            stage.taken(turn);
+            at_work.push((ends(&stage), turn));
+        }
+        let Some((at, turn)) = (!at_work.is_empty()).then(|| at_work.remove(0)) else { break };
+        while let Some(wake) = stage.fleet.next_wake().filter(|wake| *wake < at) {
+            stage.after(wake.since(stage.now));
+            handed.extend(stage.handed());
+        }
+        stage.after(at.since(stage.now));
+        handed.extend(stage.handed());
+        replied += usize::from(stage.fleet.turn(turn).is_some());
+        stage.replies(turn);
+        handed.extend(stage.handed());
+    }
+    (replied, stage.fleet.run(run).map_or(0, |run| run.settled))
+}
+
+#[test]
+fn a_timeout_counts_from_the_hand_over_so_that_each_part_of_a_wide_fan_out_has_its_turn() {
+    let ten = Some(Span::minutes(10));
+    assert_eq!(fan_out(None, ten), (60, 60));
+    let (replied, settled) = fan_out(ten, None);
+    assert!(replied < 30 && settled == 60, "a deadline counts from acceptance: {replied} of {settled}");
+}
+
+#[test]
+fn who_takes_longer_than_the_timeout_of_a_send_has_timed_out_and_a_restart_keeps_it() {
+    let mut stage = Stage::with(1);
+    let run = stage.runs(None);
+    let StepRequest::Send(send) = part("w", None, 1) else { panic!("a send") };
+    let send = StepSend { timeout: Some(Span::seconds(20)), ..send };
+    stage.reach(run, "each#1[1].send#1", StepRequest::Send(send.clone()));
+    stage.after(Span::seconds(9));
+    stage.taken(TurnId(2));
+    stage.restart();
+    stage.after(Span::seconds(11));
+    assert_eq!(stage.orders().first().map(String::as_str), Some("interrupt t2 at w-1"));
+    assert_eq!(stage.row(TurnId(2)).why.as_deref(), Some("not settled within 20s of its hand-over"));
+    stage.after(Span::seconds(5));
+    stage.ends(TurnId(2), Outcome::Cancelled);
+    let again = stage.handed();
+    assert_eq!(again.len(), 1, "it is tried again, by the same worker here");
+    stage.after(Span::seconds(20));
+    assert_eq!(stage.answered(run)[0].1["error"], json!("timed_out"), "each try has as long");
+}
+
+#[test]
+fn what_is_not_typed_and_waits_again_has_its_whole_timeout_once_it_is_handed_anew() {
+    let mut stage = Stage::sessions(1, |_| {}, |_| {});
+    let run = stage.runs(None);
+    let StepRequest::Send(send) = part("s", None, 0) else { panic!("a send") };
+    stage.reach(run, "send#1", StepRequest::Send(StepSend { timeout: Some(Span::seconds(20)), ..send }));
+    stage.up("s-1");
+    assert_eq!(stage.handed(), [TurnId(2)]);
+    stage.seen(Sighting::Held { worker: "s-1".into(), turn: TurnId(2), hand: 1, why: "a draft".to_string() });
+    stage.restart();
+    stage.after(Span::minutes(5));
+    assert!(stage.answered(run).is_empty(), "nobody has it");
+    stage.seen(Sighting::Idle { worker: "s-1".into() });
+    assert_eq!(stage.handed(), [TurnId(2)]);
+    stage.after(Span::seconds(19));
+    assert!(stage.answered(run).is_empty());
+    stage.after(Span::seconds(1));
+    assert_eq!(stage.answered(run)[0].1["error"], json!("timed_out"));
 }
 
 #[test]

@@ -56,6 +56,7 @@ fn send(retries: u32, deadline: Option<Span>) -> StepRequest {
         kind: None,
         files: Vec::new(),
         deadline,
+        timeout: None,
         retries,
         priority: Priority::Normal,
         shape: None,

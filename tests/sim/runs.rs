@@ -246,6 +246,7 @@ pub fn send(rng: &mut Rng) -> StepSend {
         kind: None,
         files: Vec::new(),
         deadline: rng.percent(50).then(|| Span::seconds(5 + rng.below(60))),
+        timeout: rng.percent(30).then(|| Span::seconds(1 + rng.below(30))),
         retries: rng.below(3) as u32,
         priority: if rng.percent(10) { Priority::Now } else { Priority::Normal },
         // What workers answer in here is no JSON, so each correction is used.

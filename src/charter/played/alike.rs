@@ -28,6 +28,8 @@ struct Case {
     deadline: Option<Span>,
     /// Of the profile.
     timeout: Span,
+    /// Of the send.
+    patience: Option<Span>,
     retries: u32,
     /// Whether the answer does not fit what was asked for.
     misfits: bool,
@@ -42,6 +44,7 @@ const USUAL: Case = Case {
     at: (23, 0),
     deadline: None,
     timeout: Span::days(1),
+    patience: None,
     retries: 0,
     misfits: false,
     work: Span::minutes(1),
@@ -98,6 +101,30 @@ const CASES: &[Case] = &[
         ..USUAL
     },
     Case {
+        about: "its own timeout does not count either while the role is closed, and holds for each try and each correction",
+        at: (21, 0),
+        patience: Some(Span::minutes(2)),
+        misfits: true,
+        comes_to: ("schema", 3),
+        ..USUAL
+    },
+    Case {
+        about: "too slow for its own timeout",
+        at: (21, 0),
+        patience: Some(Span::seconds(50)),
+        retries: 2,
+        comes_to: ("timed_out", 3),
+        ..USUAL
+    },
+    Case {
+        about: "the profile's timeout holds beside its own",
+        timeout: Span::seconds(20),
+        patience: Some(Span::seconds(50)),
+        retries: 1,
+        comes_to: ("timed_out", 2),
+        ..USUAL
+    },
+    Case {
         about: "corrections have the deadline of what they correct",
         deadline: Some(Span::minutes(10)),
         work: Span::minutes(4),
@@ -134,7 +161,7 @@ fn charter(case: &Case) -> World {
         "fleet.profile('p', {{ launcher = 'exec', command = {{ 'cat' }}{} }})
          fleet.role('w', {{ profiles = {{ 'p' }}, between = '22:00-06:00', zone = 'UTC' }})
          fleet.recipe('r', {{}}, function(job, run)
-           local reply = run:send {{ to = 'w', prompt = 'x', retries = {}{}{} }}
+           local reply = run:send {{ to = 'w', prompt = 'x', retries = {}{}{}{} }}
            return {{ reply.error or 'replied', reply.turn }}
          end)
          fleet.test('it', function(t)
@@ -145,6 +172,7 @@ fn charter(case: &Case) -> World {
         spec("timeout", Some(case.timeout)),
         case.retries,
         spec("deadline", case.deadline),
+        spec("timeout", case.patience),
         if case.misfits { ", schema = 'integer'" } else { "" },
         case.work.0,
     );
@@ -225,6 +253,7 @@ fn send(case: &Case) -> StepSend {
         kind: None,
         files: Vec::new(),
         deadline: case.deadline,
+        timeout: case.patience,
         retries: case.retries,
         priority: Priority::Normal,
         shape: shape.map(Arc::new),

@@ -343,12 +343,12 @@ impl Play<'_, '_> {
 }
 
 impl Stage<'_> {
-    /// Returns when the time of a turn is over that a worker has: by its deadline, or its profile's timeout.
+    /// Returns when the time of a turn is over that a worker has: by its deadline, its timeout, or its profile's.
     pub(super) fn late(&self, turn: &Scripted) -> Option<Time> {
         let team = &self.world.team;
         let profile = team.roles.get(&turn.role).and_then(|role| team.profiles.get(role.profiles.first()?));
         let handed = turn.handed.unwrap_or(turn.accepted);
-        let timeout = profile.and_then(|profile| profile.timeout).map(|span| handed + span);
-        turn.deadline.into_iter().chain(timeout).min()
+        let timeouts = [profile.and_then(|profile| profile.timeout), turn.send.timeout];
+        turn.deadline.into_iter().chain(timeouts.into_iter().flatten().map(|span| handed + span)).min()
     }
 }
