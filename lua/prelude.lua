@@ -416,7 +416,8 @@ end
 
 function steps.note(self, name, value)
   check_self(self, "note")
-  local answer = wait({ verb = "note", name = name, value = value })
+  -- Without a value it reads; null is one, and removes the note.
+  local answer = wait({ verb = "note", name = name, value = value, sets = value ~= nil })
   if answer == null then return nil end
   return answer
 end
@@ -669,6 +670,10 @@ function checks.at(clock, zone)
 end
 function checks.run(recipe, job) return test_wait({ verb = "run", name = recipe, spec = job }) end
 function checks.route(task, team) return test_wait({ verb = "route", spec = task, team = team }) end
+function checks.event(name, fields)
+  if raw_type(name) ~= "string" then fail("t.event: expected the name of an event, got " .. raw_type(name)) end
+  return test_wait({ verb = "event", name = name, spec = fields == nil and {} or fields })
+end
 function checks.ask(question)
   if raw_type(question) ~= "string" then fail("t.ask: expected the question, a text, got " .. raw_type(question)) end
   if not find0(question, "%S") then fail("t.ask: the question is empty") end

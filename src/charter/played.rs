@@ -1,6 +1,7 @@
 //! Recipes on the stage: what steps do, what they refuse, limits, and that a replay is exact.
 //! Only tests: small recipes, each in a charter that is held in memory and never written to a disk.
 
+mod alike;
 mod bounds;
 mod hours;
 mod parts;
@@ -92,13 +93,15 @@ fn time_chance_notes_and_questions_are_steps() {
          for n = 1, 50 do dice[n] = run:random(6) end
          run:note('seen', { dice = #dice })
          local answer = run:ask_leader('go on?')
-         return { slept = run:now() - began, dice = dice, note = run:note('seen'), none = run:note('other') == nil, answer = answer, fraction = run:random() < 1 }",
+         local note = run:note('seen')
+         run:note('seen', fleet.null)
+         return { slept = run:now() - began, dice = dice, note = note, gone = run:note('seen') == nil, none = run:note('other') == nil, answer = answer, fraction = run:random() < 1 }",
         "t.answer(function(question) return 'yes: ' .. question end)
          local value = t.run('r').value
          t.equal(value.slept, 121)
          for _, n in ipairs(value.dice) do t.ok(n >= 1 and n <= 6 and n % 1 == 0) end
          t.equal(value.note, { dice = 50 })
-         t.ok(value.none and value.fraction)
+         t.ok(value.none and value.gone and value.fraction)
          t.equal(value.answer, 'yes: go on?')",
     );
 }
@@ -129,7 +132,7 @@ fn mistakes_in_a_step_are_errors_at_its_line_and_can_be_caught() {
          local ok4, why4 = pcall(function() run:snd() end)
          return { why, why2, why3, why4, ok or ok2 or ok3 or ok4 }",
         "t.equal(t.run('r').value, {
-           \"recipe.lua:2: run:send: unknown field 'promt'; did you mean 'prompt'? valid: to, prompt, kind, files, deadline, retries, priority, schema, corrections, on_ask\",
+           \"recipe.lua:2: run:send: unknown field 'promt'; did you mean 'prompt'? valid: to, prompt, kind, files, deadline, timeout, retries, priority, schema, corrections, on_ask\",
            \"recipe.lua:3: run:send: there is no role 'nobody'; valid: w\",
            'recipe.lua:4: write run:send(…) with a colon',
            'recipe.lua:5: a run has no step `snd`; did you mean `send`?',
@@ -297,6 +300,62 @@ fn what_ended_and_what_was_given_up_holds_no_memory() {
          for n = 1, 80 do run:each(none, function() end) end
          return 'through'",
         "local out = t.run('r') t.equal(out, { outcome = 'done', value = 'through' })",
+    );
+}
+
+#[test]
+fn handlers_are_tested_like_anything_else() {
+    let hooks = "fleet.on('worker_gone', function(event)
+           if event.why then return { action = 'tell_leader', text = event.worker .. ': ' .. event.why } end
+         end)
+         fleet.on('worker_gone', function(event) return { action = 'park_role', role = 'w', ['for'] = '5m' } end)
+         fleet.on('turn_settled', function() end)\n";
+    let test = "fleet.test('it', function(t)
+           t.equal(t.event('worker_gone', { worker = 'w-1', why = 'killed' }), {
+             { action = 'tell_leader', text = 'w-1: killed' }, { action = 'park_role', role = 'w', ['for'] = '5m' } })
+           t.equal(#t.event('worker_gone', { worker = 'w-1' }), 1)
+           t.equal(t.event('turn_settled'), {})
+           t.equal(t.event('role_full', {}), {})
+         end)";
+    let sources = Sources::from_files([("hooks.lua", hooks), ("team.lua", TEAM), ("test.lua", test)]);
+    let world = World::load(Arc::new(sources), Generation::default(), Arc::default()).expect("loads");
+    let played = testing::all(&world, None).tests.remove(0);
+    assert!(played.passed, "{:?}\n{:#?}", played.error, played.transcript);
+    assert_eq!(
+        played.transcript[..3],
+        [
+            "0ms event worker_gone",
+            "0ms hooks.lua:1 wants {\"action\":\"tell_leader\",\"text\":\"w-1: killed\"}",
+            "0ms hooks.lua:4 wants {\"action\":\"park_role\",\"for\":\"5m\",\"role\":\"w\"}"
+        ]
+    );
+}
+
+#[test]
+fn what_is_printed_stands_in_the_transcript_where_and_when_it_was() {
+    let report = report(
+        "print('begins', #job)
+         run:sleep('2s')
+         print('slept')
+         return run:send({ to = 'w', prompt = 'x' }).text",
+        "t.worker('w', function(task) print('asked', task.prompt) return 'y' end)
+         t.run('r', { 1 })
+         print('over')",
+    );
+    assert!(report.passed(), "{report:#?}");
+    assert_eq!(
+        report.tests[0].transcript,
+        [
+            "0ms r1 r begins",
+            "0ms print recipe.lua:2: begins 1",
+            "0ms sleep#1 2s",
+            "2s print recipe.lua:4: slept",
+            "2s send#1 to w: x",
+            "2s print test.lua:2: asked x",
+            "3s r1 ends as done with \"y\"",
+            "3s print test.lua:4: over"
+        ],
+        "and a replay prints nothing"
     );
 }
 

@@ -29,7 +29,7 @@ use crate::fleet::team::{Generation, Team};
 
 const PRELUDE: &str = include_str!("../../lua/prelude.lua");
 /// How much memory one VM may use.
-const MEMORY: usize = 64 * 1024 * 1024;
+pub(super) const MEMORY: usize = 64 * 1024 * 1024;
 /// How much of it can be held before others may find too little.
 const CROWDED: usize = MEMORY / 4 * 3;
 
@@ -57,6 +57,8 @@ pub(super) struct World {
     pub test: Function,
     /// Calls a scripted worker and tells how its turn ended.
     pub scripted: Function,
+    /// What scripts printed, while a test plays.
+    pub printed: native::Printed,
     make_instance: Function,
     /// The team as rubrics were shown it last.
     pub shown: RefCell<Shown>,
@@ -136,7 +138,9 @@ impl World {
         lua.gc_set_mode(GcMode::Incremental(GcIncParams::default().goal(130).step_multiplier(400)));
         let registry = Rc::new(RefCell::new(Registry::default()));
         let meter = Meter::install(&lua, beat);
-        let natives = native::table(&lua, Rc::clone(&registry), Arc::clone(&sources), Rc::clone(&meter))?;
+        let printed = native::Printed::default();
+        let natives =
+            native::table(&lua, Rc::clone(&registry), Arc::clone(&sources), Rc::clone(&meter), Rc::clone(&printed))?;
         for (name, fields) in [("task_fields", describe::TASK), ("load_fields", describe::LOAD)] {
             natives.set(name, lua.create_table_from(fields.iter().map(|field| (field.name, true)))?)?;
         }
@@ -156,6 +160,7 @@ impl World {
             freeze: prelude.get("freeze")?,
             test: prelude.get("test")?,
             scripted: prelude.get("scripted")?,
+            printed,
             make_instance: prelude.get("make_instance")?,
             team: Arc::default(),
             shown: RefCell::default(),

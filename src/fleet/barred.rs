@@ -59,6 +59,9 @@ impl Fleet {
         }
         let mut turn: Turn = (*turn).clone();
         turn.worker = None;
+        if let Some(at) = turn.timeout.take() {
+            self.timers.remove(&(at, Timer::Timeout(id)));
+        }
         turn.enter(TurnState::Queued, cx.now, Some(format!("not typed to {name}: {why}")));
         cx.event(event_of(&turn, cx.now, format!("not typed to {name}: {why}")));
         let turn = self.put_turn(cx, turn);

@@ -84,47 +84,56 @@ impl Fleet {
         None
     }
 
-    /// A run reached a bound. With its deadline, what is open ends at once, and its code goes on with that; turns that a
-    /// budget has paid for go on.
+    /// A run reached a bound: its sleeps and its questions end at once, and those of the runs below it. With its deadline
+    /// open turns end, too; those that a budget has paid for go on.
     pub(super) fn close(&mut self, cx: &mut Cx, id: RunId, outcome: RunOutcome, why: &str) {
         let Some(run) = self.runs.get(&id).filter(|run| run.outcome.is_none()).cloned() else { return };
-        if let Some(closing) = &run.closing {
-            // The deadline of a run that its budget has closed already.
-            if outcome == RunOutcome::TimedOut && closing.outcome != outcome {
-                self.end_by_force(cx, id);
+        let why = match &run.closing {
+            None => why.to_string(),
+            // The deadline of a run that its budget has closed already: what that has paid for is over, too.
+            Some(closing) if closing.outcome == RunOutcome::Budget && outcome == RunOutcome::TimedOut => {
+                format!("{}; {why}", closing.why)
             }
-            return;
-        }
-        let below = self.below(id).len() as u64;
-        let until = cx.now + GRACE + Span(GRACE_BELOW.0 * below.min(8));
-        let closing = Closing { outcome, why: why.to_string(), until };
-        self.put_run(cx, Run { closing: Some(closing), ..(*run).clone() });
-        self.at(until, Timer::RunGrace(id));
+            Some(_) => return,
+        };
+        let below = self.below(id);
+        let until = cx.now + grace(below.len());
         let what = format!("run reached its bound: {why}");
+        self.put_run(cx, Run { closing: Some(Closing { outcome, why, until }), ..(*run).clone() });
+        self.at(until, Timer::RunGrace(id));
         cx.event(Event { at: cx.now, turn: None, run: Some(id), worker: None, what });
-        if outcome == RunOutcome::TimedOut {
-            let open: Vec<StepPath> = self.open_steps(id).map(|step| step.path.clone()).collect();
+        for run in [id].into_iter().chain(below) {
+            let open: Vec<StepPath> = self.open_steps(run).map(|step| step.path.clone()).collect();
             for path in open {
-                self.end_step_in_time(cx, id, &path);
+                self.end_step_in_time(cx, run, &path, outcome);
             }
         }
     }
 
-    fn end_step_in_time(&mut self, cx: &mut Cx, run: RunId, path: &StepPath) {
+    fn end_step_in_time(&mut self, cx: &mut Cx, run: RunId, path: &StepPath, outcome: RunOutcome) {
         let step = self.steps.get(&(run, path.clone())).filter(|step| step.seq.is_none()).cloned();
         let Some(step) = step else { return };
-        if let Some(turn) = step.turn {
-            let finish = Finish::without_reply(Outcome::TimedOut, "the deadline of its run passed");
-            return self.end_turn(cx, turn, finish);
+        let is_late = outcome == RunOutcome::TimedOut;
+        let why = if is_late { "the deadline of its run passed" } else { "the budget of its run is used up" };
+        match step.turn {
+            Some(turn) if is_late => return self.end_turn(cx, turn, Finish::without_reply(Outcome::TimedOut, why)),
+            Some(_) => return,
+            None => {}
         }
-        // A child's deadline is not later, and it needs the same time to come to its end.
+        // It needs the same time to come to its end.
         if step.child.is_some() {
             return;
         }
         if let Some(question) = step.question {
-            self.withdraw_question(cx, question, "the deadline of its run passed");
+            self.withdraw_question(cx, question, why);
         }
         self.finish_step(cx, run, path, Value::Null);
+    }
+
+    /// Returns whether a run, or one above it, reached a bound.
+    pub(super) fn is_over(&self, run: RunId) -> bool {
+        let reached = |run: &RunId| self.runs.get(run).is_some_and(|run| run.closing.is_some());
+        self.up_from(run).iter().any(reached)
     }
 
     /// A turn of a run that has used up its budget ended: from here on its code has its grace.
@@ -134,7 +143,7 @@ impl Fleet {
             let Some(closing) = row.closing.clone().filter(|closing| closing.outcome == RunOutcome::Budget) else {
                 continue;
             };
-            let until = cx.now + GRACE;
+            let until = cx.now + grace(self.below(id).len());
             self.put_run(cx, Run { closing: Some(Closing { until, ..closing }), ..(*row).clone() });
             self.at(until, Timer::RunGrace(id));
         }
@@ -195,6 +204,11 @@ impl Fleet {
             self.put_run(cx, Run { sent, settled, usage, ..(*row).clone() });
         }
     }
+}
+
+/// Returns how long a run that reached a bound may take to come to its own end, with so many runs below it.
+pub fn grace(below: usize) -> Span {
+    Span(GRACE.0 + GRACE_BELOW.0 * below.min(8) as u64)
 }
 
 /// Returns how a run ends whose code has ended: a bound that it reached says how, the code says with what.

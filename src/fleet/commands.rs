@@ -25,8 +25,8 @@ use super::worker::{Worker, WorkerState};
 
 /// The role and the launcher of the workers that are commands; no charter can declare such a name.
 pub const COMMAND: &str = "fleetd:command";
-/// How many of them run at once; the others wait.
-const AT_ONCE: usize = 8;
+/// How many of them run at once; the others wait. No other limit holds for them.
+pub const AT_ONCE: usize = 8;
 /// How long one may take unless it is said.
 pub const TIMEOUT: Span = Span::minutes(10);
 /// How long one may take at most.
@@ -76,10 +76,15 @@ impl Fleet {
         Ok(())
     }
 
+    /// Returns how many workers live: commands have a limit of their own, and take nobody's place.
+    pub(super) fn living_workers(&self) -> usize {
+        self.workers.values().filter(|worker| !worker.is_command()).count()
+    }
+
     /// Starts the commands that wait, as far as there is room.
     pub(super) fn start_commands(&mut self, cx: &mut Cx) {
         let role = RoleName::from(COMMAND);
-        while self.of_role(&role).count() < AT_ONCE && self.workers.len() < self.limits.max_workers {
+        while self.of_role(&role).count() < AT_ONCE {
             let next = self.queues.get(&role).and_then(|queue| queue.next(|_| true));
             let Some(turn) = next.and_then(|id| self.turns.get(&id)).cloned() else { return };
             let Some(command) = turn.command.clone() else { return };

@@ -13,6 +13,7 @@ use super::refusal::{Refusal, RefusalKind};
 use super::state::{Cx, Fleet};
 use super::team::{Address, Team};
 use super::time::{Span, Time};
+use super::timers::Timer;
 use super::turn::TurnState;
 use super::waits::Subject;
 use super::worker::{Worker, WorkerState};
@@ -146,6 +147,10 @@ impl Fleet {
         }
         turn.worker = Some(worker.name.clone());
         turn.enter(TurnState::Handed, cx.now, Some(format!("to {}", worker.name)));
+        turn.timeout = turn.must_end();
+        if let Some(at) = turn.timeout {
+            self.at(at, Timer::Timeout(turn.id));
+        }
         let turn = self.put_turn(cx, turn);
         let worker = self.put_worker(cx, worker);
         cx.effect(Effect::Work(WorkEffect::Hand(worker, turn)));
@@ -174,12 +179,12 @@ impl Fleet {
                 .hint("stop one (fleetd stop NAME), or raise max_workers in the charter"));
         }
         let most = self.limits.max_workers;
-        if self.workers.len() >= most
+        if self.living_workers() >= most
             && let Some(spare) = self.spare(role)
         {
             self.retire(cx, &spare, "its place is needed");
         }
-        if self.workers.len() >= most {
+        if self.living_workers() >= most {
             return Err(Refusal::new(
                 RefusalKind::QueueFull,
                 format!("{most} workers live already, which is the most"),

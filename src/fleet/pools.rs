@@ -83,7 +83,7 @@ impl Fleet {
     pub(super) fn has_room(&self, team: &Team, role: &RoleName) -> bool {
         let Some(spec) = team.roles.get(role) else { return false };
         self.living(role) < Fleet::most_living(spec)
-            && (self.workers.len() < self.limits.max_workers || self.spare(role).is_some())
+            && (self.living_workers() < self.limits.max_workers || self.spare(role).is_some())
     }
 
     /// Returns the worker of another role that is longest idle and that nobody would miss: it lives only as a name.

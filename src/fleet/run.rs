@@ -159,7 +159,7 @@ pub enum StepRequest {
     Now,
     /// A value that the executor drew or made, such as `run:random`; the first one recorded counts.
     Value(Value),
-    /// `run:note(name, value)`: sets with a value, reads without one.
+    /// `run:note(name, value)`: sets with a value, removes with null, reads without any.
     Note {
         /// The note's name.
         name: String,
@@ -205,6 +205,8 @@ pub struct StepSend {
     pub files: Vec<String>,
     /// From acceptance to settlement, each try anew.
     pub deadline: Option<Span>,
+    /// From hand-over to settlement, each hand-over anew.
+    pub timeout: Option<Span>,
     /// How often a timed out or lost turn is tried again.
     pub retries: u32,
     /// Whether it goes first.

@@ -16,12 +16,9 @@ use super::record::{Event, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::routing::{check_files, check_kind};
 use super::run::{FinishedStep, Run, RunEffect, RunEnd, RunInput, Step, StepRequest, StepSend};
-use super::state::{Cx, Fleet};
+use super::state::{Cx, Fleet, MOST_NOTES};
 use super::timers::Timer;
 use super::turn::{Outcome, StepRef, Turn};
-
-/// Notes of a charter at most; each is bounded by the size of a step's value.
-const MOST_NOTES: usize = 1_000;
 
 impl Fleet {
     pub(super) fn run_input(&mut self, cx: &mut Cx, input: RunInput) {
@@ -67,7 +64,7 @@ impl Fleet {
             StepRequest::Send(send) => return self.begin_send(cx, step, send),
             StepRequest::Command(wanted) => return self.begin_command(cx, step, wanted),
             StepRequest::Recipe(wanted) => return self.begin_child(cx, step, wanted),
-            // Where time is over nobody sleeps and nobody asks.
+            // Where time or money is over nobody sleeps and nobody asks.
             StepRequest::Sleep(_) | StepRequest::Ask(_) if self.is_over(run) => {
                 self.put_step(cx, step);
                 self.finish_step(cx, run, &path, Value::Null);
@@ -88,16 +85,24 @@ impl Fleet {
             }
             StepRequest::Note { name, value } => {
                 let name: Arc<str> = name.into();
-                if value.is_some() && !self.notes.contains_key(&name) && self.notes.len() >= MOST_NOTES {
+                let is_new = value.as_ref().is_some_and(|value| !value.is_null()) && !self.notes.contains_key(&name);
+                if is_new && self.notes.len() >= MOST_NOTES {
                     let message = format!("there are {MOST_NOTES} notes, which is the most");
-                    return Err(Refusal::new(RefusalKind::QueueFull, message));
+                    return Err(Refusal::new(RefusalKind::QueueFull, message)
+                        .hint("run:note(name, fleet.null) removes one that nobody reads any more"));
                 }
                 self.put_step(cx, step);
                 let value = match value {
+                    Some(Value::Null) => {
+                        if self.notes.remove(&name).is_some() {
+                            cx.record(Record::Note(name, None));
+                        }
+                        Value::Null
+                    }
                     Some(value) => {
                         let value = Arc::new(value);
                         self.notes.insert(name.clone(), value.clone());
-                        cx.record(Record::Note(name, value.clone()));
+                        cx.record(Record::Note(name, Some(value.clone())));
                         (*value).clone()
                     }
                     None => self.notes.get(&name).map_or(Value::Null, |value| (**value).clone()),
@@ -167,6 +172,7 @@ impl Fleet {
             prompt_bytes,
             shape: send.shape,
             deadline: send.deadline.map(|span| cx.now + span),
+            may_take: send.timeout,
             step: Some(at.clone()),
             ..Turn::accepted(id, Sender::Run(at.run), to, cx.now, self.generation())
         };
@@ -180,7 +186,7 @@ impl Fleet {
         let Some(at) = turn.step.clone() else { return false };
         let Some(step) = self.steps.get(&(at.run, at.path.clone())).cloned() else { return false };
         let alive = self.runs.get(&at.run).is_some_and(|run| run.outcome.is_none());
-        if !alive || !outcome.may_retry() || step.retries == 0 || !self.may_wait_again(&turn.to) {
+        if !alive || !outcome.may_retry() || step.retries == 0 || !self.may_wait_again(turn.sent_to()) {
             return false;
         }
         if self.closed(cx, at.run).is_some() {
@@ -198,12 +204,6 @@ impl Fleet {
     pub(super) fn answer_send(&mut self, cx: &mut Cx, at: &StepRef, envelope: &Envelope) {
         let value = serde_json::to_value(envelope).expect("an envelope is plain data");
         self.finish_step(cx, at.run, &at.path, value);
-    }
-
-    /// Returns whether the deadline of a run has passed.
-    fn is_over(&self, run: RunId) -> bool {
-        let closing = self.runs.get(&run).and_then(|run| run.closing.as_ref());
-        closing.is_some_and(|closing| closing.outcome == super::run::RunOutcome::TimedOut)
     }
 
     pub(super) fn wake_step(&mut self, cx: &mut Cx, run: RunId, path: &StepPath) {

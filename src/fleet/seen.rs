@@ -110,9 +110,9 @@ impl Fleet {
         turn.enter(TurnState::Submitted, cx.now, process.map(|process| format!("pid {}", process.pid)));
         turn.enter(TurnState::Working, cx.now, None);
         if let Some(timeout) = worker.profile.timeout {
-            let at = cx.now + timeout + TIMEOUT_SLACK;
-            turn.timeout = Some(at);
-            self.at(at, Timer::Timeout(id));
+            let at = turn.timeout.into_iter().chain([cx.now + timeout + TIMEOUT_SLACK]).min();
+            turn.timeout = at;
+            self.at(at.unwrap_or_default(), Timer::Timeout(id));
         }
         if turn.sender == Sender::Fleetd && turn.deadline.is_none() {
             let at = cx.now + NOTE;

@@ -22,7 +22,7 @@ use super::worker::{Worker, WorkerState};
 pub enum Timer {
     /// A turn must be settled.
     Deadline(TurnId),
-    /// A turn's process should have ended.
+    /// Whoever has a turn should have ended it.
     Timeout(TurnId),
     /// A wait is over.
     Wait(Ticket),
@@ -116,10 +116,14 @@ impl Fleet {
                 self.end_turn(cx, id, Finish::without_reply(Outcome::TimedOut, why));
             }
             Timer::Timeout(id) => {
-                if self.turns.get(&id).is_some_and(|turn| turn.timeout.is_some_and(|at| at <= cx.now)) {
-                    let why = "its profile's timeout passed and its process did not end";
-                    self.end_turn(cx, id, Finish::without_reply(Outcome::TimedOut, why));
-                }
+                let Some(turn) = self.turns.get(&id).filter(|turn| turn.timeout.is_some_and(|at| at <= cx.now)) else {
+                    return;
+                };
+                let why = match (turn.may_take, turn.must_end()) {
+                    (Some(span), Some(at)) if at <= cx.now => format!("not settled within {span} of its hand-over"),
+                    _ => "its profile's timeout passed and its process did not end".to_string(),
+                };
+                self.end_turn(cx, id, Finish::without_reply(Outcome::TimedOut, why));
             }
             Timer::Wait(ticket) => self.wait_over(cx, ticket),
             Timer::Sleep(run, path) => self.wake_step(cx, run, &path),

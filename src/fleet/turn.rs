@@ -15,7 +15,7 @@ use super::ids::{Key, MessageId, QuestionId, RunId, StepPath, TurnId, WorkerName
 use super::routing::Decision;
 use super::shape::Shape;
 use super::team::Address;
-use super::time::Time;
+use super::time::{Span, Time};
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -167,7 +167,10 @@ pub struct Turn {
     /// When it must have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
-    /// When the timeout of its worker's profile passes, once it runs.
+    /// How long whoever has it may take, from its hand-over to its end, where its sender said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_take: Option<Span>,
+    /// When that has passed, or the timeout of its worker's profile, once somebody has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Time>,
     /// The turn that this one tries again.
@@ -231,6 +234,7 @@ impl Turn {
             key: None,
             accepted: now,
             deadline: None,
+            may_take: None,
             timeout: None,
             retry_of: None,
             retried_as: None,
@@ -258,6 +262,17 @@ impl Turn {
     /// Returns when the turn entered a state, if it did.
     pub fn at(&self, state: TurnState) -> Option<Time> {
         self.receipt.iter().find(|stamp| stamp.state == state).map(|stamp| stamp.at)
+    }
+
+    /// Returns where its sender sent it: a correction goes to who gave the answer.
+    pub fn sent_to(&self) -> &Address {
+        self.amends.as_ref().map_or(&self.to, |amends| &amends.sent_to)
+    }
+
+    /// Returns when whoever has it must have ended it, by what its sender allows.
+    pub fn must_end(&self) -> Option<Time> {
+        let handed = self.receipt.iter().rev().find(|stamp| stamp.state == TurnState::Handed)?;
+        Some(handed.at + self.may_take?)
     }
 
     /// Returns how often it was handed to a worker; more than once only if nothing of it was typed before.

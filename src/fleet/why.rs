@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::caps::next_profile;
+use super::commands::AT_ONCE;
 use super::ids::RoleName;
 use super::pools::default_profile;
 use super::state::Fleet;
@@ -34,7 +35,7 @@ impl Fleet {
             return format!("paused: by the {} {} ago; fleetd resume goes on", pause.by, now.since(pause.since));
         }
         if turn.command.is_some() {
-            return "as many commands of runs are at work as may be at once".to_string();
+            return format!("cap: {AT_ONCE} commands of runs are at work, which is the most at once");
         }
         let Some(team) = &self.team else { return "no charter is loaded".to_string() };
         let role = match (&turn.to, self.role_of(&turn.to)) {
@@ -106,10 +107,10 @@ impl Fleet {
         if let Some(most) = spec.max_workers.filter(|_| is_full) {
             return format!("cap: {} workers of '{role}' live, and its max_workers is {most}", self.living(role));
         }
-        if self.workers.len() >= self.limits.max_workers && !self.has_room(team, role) {
+        if self.living_workers() >= self.limits.max_workers && !self.has_room(team, role) {
             return format!(
                 "limit: {} workers live, which is limits.max_workers of fleetd.toml; stop one (fleetd stop NAME) or raise it",
-                self.workers.len()
+                self.living_workers()
             );
         }
         format!("starting: no free worker of '{role}'")

@@ -40,6 +40,7 @@ fn send(on_ask: bool, deadline: Option<Span>, retries: u32) -> StepRequest {
         kind: None,
         files: Vec::new(),
         deadline,
+        timeout: None,
         retries,
         priority: Priority::Normal,
         shape: None,

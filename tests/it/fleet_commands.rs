@@ -83,12 +83,13 @@ fn a_few_run_at_once_and_the_end_of_the_run_ends_them_all() {
     }
     let at_work = |stage: &Stage| stage.fleet.workers().filter(|worker| worker.is_command()).count();
     assert_eq!(at_work(&stage), 8);
-    assert_eq!(stage.waits(TurnId(11)), "as many commands of runs are at work as may be at once");
+    assert_eq!(stage.waits(TurnId(11)), "cap: 8 commands of runs are at work, which is the most at once");
     stage.replies(TurnId(2));
     assert_eq!(stage.handed(), [TurnId(10)]);
     stage.leader(Call::Pause).expect("paused");
     stage.replies(TurnId(3));
     assert!(stage.handed().is_empty());
+    assert_eq!(stage.waits(TurnId(11)), "paused: by the leader 0ms ago; fleetd resume goes on");
     stage.leader(Call::Unpause).expect("goes on");
     assert_eq!(stage.handed(), [TurnId(11)]);
     stage.leader(Call::CancelRun(run)).expect("open");
@@ -107,4 +108,31 @@ fn a_save_of_the_charter_leaves_it_alone_and_a_bound_begins_none() {
     stage.reach(run, "command#2", command("cargo"));
     assert_eq!(stage.answered(run)[0].1["error"], json!("timed_out"));
     stage.code_ends(run, RunOutcome::Done, Value::Null);
+}
+
+#[test]
+fn a_command_needs_no_place_of_a_worker_and_takes_none() {
+    let mut stage =
+        Stage::sessions(1, |_| {}, |limits| (limits.commands, limits.max_workers) = (vec!["cargo".into()], 1));
+    stage.step(Input::Team(team(1, 1)));
+    let spawn = || Call::Spawn { role: "w".into(), profile: None, key: None };
+    stage.leader(spawn()).expect("there is room");
+    let run = stage.runs(None);
+    stage.reach(run, "command#1", command("cargo"));
+    assert_eq!(stage.orders(), ["hand t2 to command:2"], "w-1 is idle, and lives");
+    stage.replies(TurnId(2));
+    assert_eq!(stage.answered(run)[0].1["ok"], json!(true));
+
+    stage.leader(Call::Stop { worker: "w-1".into(), kill: false }).expect("it is there");
+    stage.reach(run, "command#2", command("cargo"));
+    stage.leader(spawn()).expect("a command at work is no worker of the limit");
+}
+
+#[test]
+fn what_waits_while_fleetd_shuts_down_says_so() {
+    let mut stage = begun();
+    let run = stage.runs(None);
+    stage.step(Input::Drain);
+    stage.reach(run, "command#1", command("cargo"));
+    assert_eq!(stage.waits(TurnId(2)), "draining: fleetd is shutting down");
 }

@@ -38,6 +38,7 @@ fn send() -> StepRequest {
         files: Vec::new(),
         routed: None,
         deadline: None,
+        timeout: None,
         retries: 3,
         priority: Priority::Normal,
         shape: None,

@@ -291,6 +291,7 @@ pub fn part(to: &str, deadline: Option<Span>, retries: u32) -> StepRequest {
         files: Vec::new(),
         routed: None,
         deadline,
+        timeout: None,
         retries,
         priority: Priority::Normal,
         shape: None,

@@ -170,6 +170,7 @@ impl House {
             files: Vec::new(),
             routed: None,
             deadline: None,
+            timeout: None,
             retries: 0,
             priority: Priority::Normal,
             shape: None,

@@ -188,6 +188,7 @@ impl Runs {
             6 => drop(code.asked.insert(format!("now#{n}").into(), StepRequest::Now)),
             7 => {
                 let value = rng.percent(60).then(|| Value::from(rng.below(9)));
+                let value = if rng.percent(10) { Some(Value::Null) } else { value };
                 let name = format!("note{}", rng.below(2));
                 code.asked.insert(format!("note#{n}").into(), StepRequest::Note { name, value });
             }
@@ -246,6 +247,7 @@ pub fn send(rng: &mut Rng) -> StepSend {
         kind: None,
         files: Vec::new(),
         deadline: rng.percent(50).then(|| Span::seconds(5 + rng.below(60))),
+        timeout: rng.percent(30).then(|| Span::seconds(1 + rng.below(30))),
         retries: rng.below(3) as u32,
         priority: if rng.percent(10) { Priority::Now } else { Priority::Normal },
         // What workers answer in here is no JSON, so each correction is used.

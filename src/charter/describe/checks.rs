@@ -28,7 +28,7 @@ pub(in crate::charter) const TESTS: &[Described] = &[
         name: "run",
         params: &[("recipe", "string"), ("job", "any")],
         returns: "fleet.TestRun",
-        about: "Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same.",
+        about: "Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same. A rubric with a mistake, where a send is addressed to nobody, fails the test.",
         spec: None,
         example: "",
     },
@@ -55,6 +55,15 @@ t.equal(t.run("night-shift", { tasks = { "a" } }).outcome, "done")"#,
   workers = { ["w-writer-1"] = { role = "w-writer", knows = { "src/parser.rs" } } },
 })
 t.equal(routed.worker, "w-writer-1")"#,
+    },
+    Described {
+        name: "event",
+        params: &[("event", "string"), ("fields", "table?")],
+        returns: "fleet.Action[]",
+        about: "Tells the handlers of an event, and gives back what they want done, in the order of their declaration; nothing of it is done. Fields of the event that are left out are nil. A handler with a mistake fails the test.",
+        spec: None,
+        example: r#"local wanted = t.event("worker_gone", { worker = "w-upper-1", role = "w-upper", why = "killed" })
+t.equal(wanted[1], { action = "tell_leader", text = "w-upper-1 is gone: killed" })"#,
     },
     Described {
         name: "answer",

@@ -250,7 +250,16 @@ pub(in crate::charter) const SEND: &[Field] = &[
         "string[]?",
         "The files that it is about, as paths in the repository, 64 at most; rubrics see them. They are not opened.",
     ),
-    field("deadline", "string|number|nil", "From acceptance to the reply, each try anew, such as `\"8m\"`."),
+    field(
+        "deadline",
+        "string|number|nil",
+        "From acceptance to the reply, each try anew, such as `\"8m\"`: the time in the queue counts, so that of more parts than a role takes at once the last ones come to `busy`.",
+    ),
+    field(
+        "timeout",
+        "string|number|nil",
+        "From the moment at which a worker is handed it to the reply, each try and each correction anew, such as `\"8m\"`: how long it waits before does not count. When it passes, the turn has timed out. The profile's own `timeout` holds, too.",
+    ),
     field(
         "retries",
         "integer?",

@@ -89,6 +89,39 @@ fn a_budget_of_turns_ends_a_run_with_what_it_has() {
     );
 }
 
+#[test]
+fn where_a_budget_is_used_up_nobody_sleeps_or_asks_and_the_run_keeps_what_it_has() {
+    passes(
+        "fleet.recipe('r', { budget = { turns = 1 } }, function(job, run)
+           local began = run:now()
+           local a = run:send({ to = 'w', prompt = 'one' })
+           local b = run:send({ to = 'w', prompt = 'two' })
+           run:sleep('30s')
+           return { a.text, b.error, run:ask_leader('more?') or 'nobody', run:now() - began }
+         end)
+         fleet.recipe('parts', { budget = { turns = 1 } }, function(job, run)
+           local began = run:now()
+           local parts = run:each({ 'ask', 'below', 'send', 'late' }, function(part)
+             if part == 'ask' then return run:ask_leader('go on?') or 'nobody' end
+             if part == 'below' then return run:recipe('sleeps', {}).value end
+             if part == 'late' then run:sleep('100ms') end
+             local reply = run:send({ to = 'w', prompt = part })
+             return reply.error or reply.text
+           end)
+           return { parts, run:now() - began }
+         end)
+         fleet.recipe('sleeps', {}, function(job, run) run:sleep('9m') return 'woken' end)",
+        &format!(
+            "{ECHO} t.answer(function() error('nobody is asked') end)
+             local out = t.run('r')
+             t.equal(out, {{ outcome = 'budget', value = {{ 'one', 'budget', 'nobody', 1 }}, why = '1 of 1 turns are used' }})
+             t.answer(function() return 'yes' end)
+             out = t.run('parts')
+             t.equal(out.value, {{ {{ 'nobody', 'woken', 'send', 'budget' }}, 1 }})"
+        ),
+    );
+}
+
 const PAID: &str = "
 fleet.recipe('paid', { budget = { tokens = 10000, cost = 2.5 } }, function(job, run)
   local n, spent = 0, 0

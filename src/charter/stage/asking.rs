@@ -1,5 +1,5 @@
 //! What scripted workers ask in their turns, and who answers: the run first if its send wants to, else its owner.
-//! A turn whose time is over while it waits for an answer ends here, too.
+//! A turn whose time is over before it has ended by itself ends here, too.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Play<'_, '_> {
         let Some(mut turn) = self.turns.remove(&id) else { return Ok(()) };
         self.stage.questions += 1;
         let question = QuestionId(self.stage.questions);
-        let timeout = self.patience(&turn).map(|span| self.add(turn.started + span, Due::Timeout(id)));
+        let timeout = self.stage.late(&turn).map(|late| self.add(late, Due::Timeout(id)));
         let mut open = Open { question, text: text.clone(), with_run: None, timeout };
         if turn.send.on_ask {
             turn.asked += 1;
@@ -78,23 +78,38 @@ impl Play<'_, '_> {
 
     /// A worker hears an answer and goes on.
     pub(super) fn hears(&mut self, id: TurnId, answer: String) -> Result<(), CharterError> {
-        let Some(mut turn) = self.turns.remove(&id) else { return Ok(()) };
+        let Some(turn) = self.turns.get_mut(&id) else { return Ok(()) };
         if let Some(open) = turn.open.take() {
+            turn.heard.insert(open.text, answer.clone());
             if let Some(timeout) = open.timeout {
                 self.take_back(timeout);
             }
-            turn.heard.insert(open.text, answer.clone());
         }
-        turn.clock = self.stage.now;
         let answer = self.stage.world.lua.create_string(answer);
         let answer = answer.map_err(|error| self.stage.world.failure(&error, None).error)?;
         let args = vec![LuaValue::Boolean(true), LuaValue::String(answer)];
-        self.goes_on(id, turn, MultiValue::from_vec(args))
+        self.goes_on(id, MultiValue::from_vec(args))
     }
 
     /// The time of a turn is over while it waits for an answer.
     pub(super) fn times_out(&mut self, id: TurnId, why: &str) -> Result<(), CharterError> {
-        let Some(mut turn) = self.turns.remove(&id) else { return Ok(()) };
+        match self.leave(id) {
+            Some(turn) => self.settle(id, turn, Outcome::TimedOut, why.to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    /// The time of a turn's run is over: nothing is tried again.
+    pub(super) fn cut(&mut self, id: TurnId, why: &str) {
+        if let Some(turn) = self.leave(id) {
+            let envelope = self.envelope(id, &turn, Outcome::TimedOut, why.to_owned());
+            self.answer_send(turn, &envelope);
+        }
+    }
+
+    /// Takes a turn away before it has ended by itself, with what it asks.
+    fn leave(&mut self, id: TurnId) -> Option<Scripted> {
+        let mut turn = self.turns.remove(&id)?;
         let with_run = turn.open.take().and_then(|open| open.with_run);
         if let Some(path) = &with_run {
             let over = Step::begun(turn.step.run, over_path(path), OVER, turn.step.at.clone(), self.stage.now);
@@ -104,7 +119,8 @@ impl Play<'_, '_> {
             Some(path) => self.take_back_below(turn.step.run, &format!("{path}.")),
             None => self.forget(|_, _| false),
         }
-        turn.clock = self.stage.now;
-        self.settle(id, turn, Outcome::TimedOut, why.to_owned())
+        // What it used is told once its worker stops, and then nobody looks any more.
+        turn.usage = None;
+        Some(turn)
     }
 }

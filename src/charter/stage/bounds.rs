@@ -1,22 +1,21 @@
 //! The bounds of a run on the stage: its deadline and its budget do to it what the fleet does. What turns use is in `used`.
 //! All of it happens in virtual time, and a run that is cut short by it is replayed like any other.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::play::{Due, Play};
-use crate::charter::error::CharterError;
-use crate::fleet::bounds::{Closing, not_begun};
-use crate::fleet::ids::{RunId, TurnId};
-use crate::fleet::run::{RunEnd, RunOutcome};
-use crate::fleet::time::{Span, Time};
-
-/// How long a run has to come to its end once it reached a bound.
-const GRACE: Span = Span(10_000);
+use crate::fleet::bounds::{Closing, grace, not_begun};
+use crate::fleet::ids::{RunId, StepPath, TurnId};
+use crate::fleet::run::{RunEnd, RunOutcome, Step};
+use crate::fleet::time::Time;
 
 impl Play<'_, '_> {
+    /// Returns whether a run, or one above it, reached a bound.
     pub(super) fn is_over(&self, run: RunId) -> bool {
-        let closing = self.playing.get(&run).and_then(|playing| playing.closing.as_ref());
-        closing.is_some_and(|closing| closing.outcome == RunOutcome::TimedOut)
+        let reached = |run: &RunId| self.playing.get(run).is_some_and(|playing| playing.closing.is_some());
+        self.up_from(run).iter().any(reached)
     }
 
     /// Returns what a step is answered that would begin something where nothing is begun any more.
@@ -45,63 +44,93 @@ impl Play<'_, '_> {
         }
     }
 
+    /// A run reached a bound: its sleeps and its questions end at once, and those of the runs below it. With its deadline
+    /// open turns end, too.
     fn close(&mut self, run: RunId, outcome: RunOutcome, why: String) {
-        let until = self.stage.now + GRACE;
+        let until = self.stage.now + grace(self.below(run).len());
+        let Some(playing) = self.playing.get_mut(&run) else { return };
+        let why = match &playing.closing {
+            None => why,
+            // The deadline of a run that its budget has closed already.
+            Some(closing) => format!("{}; {why}", closing.why),
+        };
         self.stage.say(format!("{run} reached its bound: {why}"));
-        if let Some(playing) = self.playing.get_mut(&run) {
-            playing.closing = Some(Closing { outcome, why, until });
-            self.add(until, Due::Force(run));
+        playing.closing = Some(Closing { outcome, why, until });
+        self.add(until, Due::Force(run));
+        let (is_late, now) = (outcome == RunOutcome::TimedOut, self.stage.now);
+        for (_, _, open) in self.open_below(run) {
+            match open {
+                Open::Step(key, step) => match step.verb.as_str() {
+                    "sleep" | "ask_leader" => self.answer_now(key, |_| Value::Null),
+                    "command" if is_late => self.answer_now(key, |value| too_late(value, now)),
+                    _ => {}
+                },
+                Open::Turn(turn) if is_late => self.cut(turn, TOO_LATE),
+                Open::Turn(_) => {}
+            }
+        }
+    }
+
+    /// Returns what is under way in a run and below it, in the order of the runs and of the paths in each.
+    fn open_below(&self, run: RunId) -> Vec<(RunId, StepPath, Open)> {
+        let steps = self.due.iter().filter_map(|(key, due)| match due {
+            Due::Answer(step, _) => Some((step.clone(), Open::Step(*key, step.clone()))),
+            _ => None,
+        });
+        let turns = self.turns.iter().map(|(id, turn)| (turn.step.clone(), Open::Turn(*id)));
+        let ours = steps.chain(turns).filter(|(step, _)| self.up_from(step.run).contains(&run));
+        let mut ours: Vec<_> = ours.map(|(step, open)| (step.run, step.path.clone(), open)).collect();
+        ours.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        ours
+    }
+
+    fn answer_now(&mut self, key: (Time, u64), value: impl FnOnce(Value) -> Value) {
+        if let Some(Due::Answer(step, had)) = self.due.remove(&key) {
+            self.finish((*step).clone(), value(had));
         }
     }
 
     /// What is open in a run ends with its deadline, and its code goes on with that.
-    pub(super) fn deadline(&mut self, run: RunId) -> Result<(), CharterError> {
-        let Some(playing) = self.playing.get(&run) else { return Ok(()) };
+    pub(super) fn deadline(&mut self, run: RunId) {
+        let Some(playing) = self.playing.get(&run) else { return };
         let span = playing.played.run.deadline.unwrap_or_default().since(playing.played.run.started);
         self.close(run, RunOutcome::TimedOut, format!("not ended within {span}"));
-        let of_run = |due: &Due| matches!(due, Due::Answer(step, _) if step.run == run);
-        let keys: Vec<(Time, u64)> = self.due.iter().filter(|(_, due)| of_run(due)).map(|(key, _)| *key).collect();
-        for key in keys {
-            let Some(Due::Answer(step, value)) = self.due.remove(&key) else { continue };
-            let value = match step.verb.as_str() {
-                "send" | "command" => too_late(value, self.stage.now),
-                "sleep" | "ask_leader" => Value::Null,
-                _ => value,
-            };
-            self.finish((*step).clone(), value);
-        }
-        let open: Vec<TurnId> =
-            self.turns.iter().filter(|(_, turn)| turn.step().run == run).map(|(turn, _)| *turn).collect();
-        for turn in open {
-            self.times_out(turn, TOO_LATE)?;
-        }
-        Ok(())
     }
 
     /// The grace of a run is over. While turns that its budget has paid for are open, it goes on.
     pub(super) fn forced(&mut self, run: RunId) -> Option<RunEnd> {
         let playing = self.playing.get(&run)?;
-        let closing = playing.closing.clone()?;
-        let ours = |of: RunId| self.up_from(of).contains(&run);
-        let busy = self.turns.values().any(|turn| ours(turn.step().run))
-            || self
-                .due
-                .values()
-                .any(|due| matches!(due, Due::Answer(step, _) if step.verb == "send" && ours(step.run)));
+        let closing = playing.closing.clone().filter(|closing| closing.until <= self.stage.now)?;
+        let open = self.open_below(run);
+        let busy = open.iter().any(|(.., open)| match open {
+            Open::Turn(_) => true,
+            Open::Step(_, step) => step.verb == "command",
+        });
         if closing.outcome == RunOutcome::Budget && busy {
-            self.add(self.stage.now + GRACE, Due::Force(run));
+            let until = self.stage.now + grace(self.below(run).len());
+            if let Some(playing) = self.playing.get_mut(&run) {
+                playing.closing = Some(Closing { until, ..closing });
+            }
+            self.add(until, Due::Force(run));
             return None;
         }
-        let missing: Vec<Value> = (self.due.values())
-            .filter_map(|due| match due {
-                Due::Answer(step, _) if step.run == run => Some(json!({"step": step.path, "what": step.what})),
-                _ => None,
-            })
-            .collect();
+        let missing = open.iter().filter(|(of, ..)| *of == run).map(|(_, path, open)| match open {
+            Open::Turn(turn) => json!({"step": path, "turn": turn}),
+            Open::Step(_, step) => json!({"step": path, "what": step.what}),
+        });
+        let missing: Vec<Value> = missing.collect();
         let value = json!({"finished_steps": playing.played.journal.len(), "missing": missing});
         let why = Some("it did not come to its own end".to_owned());
         self.run_ended(run, RunEnd { outcome: closing.outcome, why, value }, false)
     }
+}
+
+/// What is under way for a step.
+enum Open {
+    /// The step's answer is still to come.
+    Step((Time, u64), Arc<Step>),
+    /// A turn.
+    Turn(TurnId),
 }
 
 const TOO_LATE: &str = "the deadline of its run passed";

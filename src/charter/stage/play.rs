@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::turns::{REPLY, Scripted};
+use super::turns::{REPLY, Scripted, TOO_SLOW};
 use super::{Played, Stage, ending};
 use crate::charter::error::CharterError;
 use crate::charter::runs::Runs;
@@ -19,6 +19,7 @@ use crate::fleet::ids::{RunId, StepPath, TurnId};
 use crate::fleet::refusal::Refusal;
 use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, Step, StepCommand, StepRecipe, StepRequest};
 use crate::fleet::time::Time;
+use crate::fleet::turn::Outcome;
 
 /// How many steps a run on the stage may take: virtual time has no end of its own.
 const MOST_STEPS: usize = 20_000;
@@ -34,7 +35,7 @@ pub(super) struct Play<'s, 'w> {
     order: u64,
     pub(super) playing: BTreeMap<RunId, Playing>,
     over: Vec<Played>,
-    /// The turns that scripted workers are at.
+    /// The turns that have not ended.
     pub(super) turns: BTreeMap<TurnId, Scripted>,
 }
 
@@ -58,10 +59,10 @@ pub(super) enum Due {
     Ask(TurnId, String),
     /// A worker hears the answer to what it asked.
     Hear(TurnId, String),
-    /// A turn of a run has ended, and this is what it used.
-    Used(RunId, Usage),
-    /// A run wanted another turn at this moment, which its budget forbids.
-    Judge(RunId),
+    /// A worker gets a turn that waited for its role to open.
+    Hand(TurnId),
+    /// A turn ends by itself.
+    End(TurnId, Outcome, String),
     /// The time of a turn is over.
     Timeout(TurnId),
     /// The time of a run is over.
@@ -109,15 +110,15 @@ impl<'s, 'w> Play<'s, 'w> {
             let Some(((at, _), due)) = self.due.pop_first() else {
                 return Err(CharterError::plain(format!("{} waits for something that never comes", self.root)));
             };
-            self.stage.now = self.stage.now.max(at);
+            self.stage.goes_on_at(at);
             match due {
                 Due::Answer(step, value) => self.finish((*step).clone(), value),
                 Due::Ask(turn, question) => self.asks(turn, question)?,
                 Due::Hear(turn, answer) => self.hears(turn, answer)?,
-                Due::Used(run, usage) => self.uses(run, &usage),
-                Due::Judge(run) => drop(self.closed(run)),
-                Due::Timeout(turn) => self.times_out(turn, "the answer came too late")?,
-                Due::Deadline(run) => self.deadline(run)?,
+                Due::Hand(turn) => self.handed(turn)?,
+                Due::End(turn, outcome, text) => self.ended(turn, outcome, text)?,
+                Due::Timeout(turn) => self.times_out(turn, TOO_SLOW)?,
+                Due::Deadline(run) => self.deadline(run),
                 Due::Force(run) => {
                     if let Some(end) = self.forced(run) {
                         return Ok((end, self.over));
@@ -153,9 +154,7 @@ impl<'s, 'w> Play<'s, 'w> {
     pub(super) fn run_ended(&mut self, id: RunId, end: RunEnd, by_its_code: bool) -> Option<RunEnd> {
         let mut playing = self.playing.remove(&id)?;
         self.runs.drop(id);
-        let below: Vec<RunId> =
-            self.playing.keys().copied().filter(|other| self.up_from(*other).contains(&id)).collect();
-        for child in below {
+        for child in self.below(id) {
             self.playing.remove(&child);
             self.runs.drop(child);
         }
@@ -181,6 +180,13 @@ impl<'s, 'w> Play<'s, 'w> {
             up.push(step.run);
         }
         up
+    }
+
+    /// Returns the runs below a run.
+    pub(super) fn below(&self, run: RunId) -> Vec<RunId> {
+        let mut below: Vec<RunId> = self.playing.keys().copied().collect();
+        below.retain(|other| *other != run && self.up_from(*other).contains(&run));
+        below
     }
 
     /// The code reached a step.
@@ -219,6 +225,10 @@ impl<'s, 'w> Play<'s, 'w> {
             StepRequest::Sleep(span) => (now + span, Value::Null),
             StepRequest::Now => (now, json!(now.0 as f64 / 1000.0)),
             StepRequest::Value(value) => (now, value),
+            StepRequest::Note { name, value: Some(Value::Null) } => {
+                self.stage.notes.remove(&name);
+                (now, Value::Null)
+            }
             StepRequest::Note { name, value: Some(value) } => {
                 self.stage.notes.insert(name, value.clone());
                 (now, value)
@@ -341,8 +351,10 @@ impl<'s, 'w> Play<'s, 'w> {
         let turns = &self.turns;
         self.due.retain(|_, due| match due {
             Due::Answer(step, _) => !gone(step),
-            Due::Ask(turn, _) | Due::Hear(turn, _) | Due::Timeout(turn) => turns.contains_key(turn),
-            Due::Used(run, _) | Due::Judge(run) | Due::Deadline(run) | Due::Force(run) => playing.contains_key(run),
+            Due::Ask(turn, _) | Due::Hear(turn, _) | Due::Hand(turn) | Due::End(turn, ..) | Due::Timeout(turn) => {
+                turns.contains_key(turn)
+            }
+            Due::Deadline(run) | Due::Force(run) => playing.contains_key(run),
         });
     }
 }

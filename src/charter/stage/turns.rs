@@ -1,5 +1,6 @@
 //! The turns of scripted workers: each is a coroutine that may ask (`asking`), and its end answers the step, or it is tried again.
-//! A reply takes one virtual second, an answer of the run's owner too, a timeout its deadline.
+//! A reply takes one virtual second, an answer of the run's owner too, a timeout its deadline. When a turn ends, and what
+//! follows from that, is as in the fleet (`settle`, `amend` and `runs` there); a test plays both side by side.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use mlua::{Function, MultiValue, Table, Thread, Value as LuaValue};
 use serde_json::json;
 
+use super::Stage;
 use super::asking::Open;
 use super::play::{Due, Play};
 use super::used::{self, Used};
@@ -28,8 +30,10 @@ use crate::fleet::turn::{Outcome, Priority};
 pub(super) const REPLY: Span = Span(1_000);
 /// How long a turn takes to time out that has no deadline, on a profile that has no timeout.
 const TIMEOUT: Span = Span(60_000);
+/// What is said of an answer that came after that.
+pub(super) const TOO_SLOW: &str = "the answer came too late";
 
-/// A turn that a scripted worker is at.
+/// A turn of a scripted worker, from its acceptance to its end.
 pub(super) struct Scripted {
     pub(super) step: Arc<Step>,
     pub(super) send: StepSend,
@@ -38,10 +42,11 @@ pub(super) struct Scripted {
     function: Function,
     thread: Thread,
     accepted: Time,
+    /// When it must have ended: by each try's own acceptance, which a correction keeps.
+    deadline: Option<Time>,
     attempt: u32,
-    pub(super) started: Time,
-    /// Its own time: a second try is played when the first one is, at a later hour.
-    pub(super) clock: Time,
+    /// When the worker got it, if it did.
+    handed: Option<Time>,
     /// How many questions were brought to the run, in all tries.
     pub(super) asked: u32,
     pub(super) heard: BTreeMap<String, String>,
@@ -50,7 +55,7 @@ pub(super) struct Scripted {
     sent_back: u32,
     complaint: Option<String>,
     /// What it used, once it has ended.
-    usage: Option<Usage>,
+    pub(super) usage: Option<Usage>,
 }
 
 impl Scripted {
@@ -87,7 +92,14 @@ impl Play<'_, '_> {
                     urgent: send.priority == Priority::Now,
                     now: stage.now,
                 };
-                rubric::ask(stage.world, &task, &stage.standing()).routed.map(|routed| routed.to)
+                let answer = rubric::ask(stage.world, &task, &stage.standing());
+                if let Some(broken) = answer.broken() {
+                    return Err(stage.at(&step, format!("run:send: a rubric is broken: {broken}")));
+                }
+                if let Ok(routed) = &answer.routed {
+                    stage.say(format!("to auto → {} ({})", routed.to, routed.because));
+                }
+                answer.routed.map(|routed| routed.to)
             }
         };
         let to = match routed {
@@ -107,7 +119,6 @@ impl Play<'_, '_> {
             );
             return Err(stage.at(&step, why));
         };
-        let now = stage.now;
         let turn = Scripted {
             step: Arc::new(step),
             send,
@@ -115,10 +126,10 @@ impl Play<'_, '_> {
             role,
             thread: self.thread()?,
             function,
-            accepted: now,
-            attempt: 1,
-            started: now,
-            clock: now,
+            accepted: Time(0),
+            deadline: None,
+            attempt: 0,
+            handed: None,
             asked: 0,
             heard: BTreeMap::new(),
             open: None,
@@ -126,37 +137,53 @@ impl Play<'_, '_> {
             complaint: None,
             usage: None,
         };
-        self.begin(turn)?;
+        self.tries(turn)?;
         Ok(Ok(()))
     }
 
-    fn begin(&mut self, mut turn: Scripted) -> Result<(), CharterError> {
+    /// Another try, or the first one: its deadline counts from now.
+    fn tries(&mut self, turn: Scripted) -> Result<(), CharterError> {
+        let deadline = turn.send.deadline.map(|span| self.stage.now + span);
+        self.begin(Scripted { attempt: turn.attempt + 1, deadline, sent_back: 0, complaint: None, ..turn })
+    }
+
+    /// A turn is accepted: the worker gets it at once, or when its role opens.
+    fn begin(&mut self, turn: Scripted) -> Result<(), CharterError> {
         in_time(self.stage.until)?;
         self.stage.turns += 1;
-        turn.usage = None;
+        let (id, now) = (TurnId(self.stage.turns), self.stage.now);
         self.count_turn(turn.step.run);
-        if let Some((opens, closed)) = self.stage.opens(&turn.role, turn.started) {
-            if let Some(deadline) = turn.send.deadline.filter(|deadline| turn.accepted + *deadline < opens) {
-                turn.clock = turn.accepted + deadline;
-                let why = format!("no worker took it within {deadline}: {closed}");
-                let id = TurnId(self.stage.turns);
-                let late = self.envelope(id, &turn, Outcome::TimedOut, why);
-                let times = Times { handed: None, started: None, ..late.times };
-                let late = Envelope { error: Some("busy".to_owned()), from: From::default(), times, ..late };
-                self.answer_send(turn, &late);
-                return Ok(());
+        let (thread, heard) = (self.thread()?, BTreeMap::new());
+        let turn = Scripted { thread, heard, accepted: now, handed: None, open: None, usage: None, ..turn };
+        let opens = self.stage.opens(&turn.role, now);
+        let (deadline, span) = (turn.deadline, turn.deadline.map(|at| at.since(now)).unwrap_or_default());
+        self.turns.insert(id, turn);
+        match (opens, deadline) {
+            (None, _) => self.handed(id)?,
+            (Some((opens, closed)), Some(deadline)) if deadline < opens => {
+                let why = format!("no worker took it within {span}: {closed}");
+                self.add(deadline, Due::End(id, Outcome::TimedOut, why));
             }
-            let span = opens.since(turn.started);
-            self.stage.say(format!("{} waits {span}: {closed}", TurnId(self.stage.turns)));
-            (turn.started, turn.clock) = (opens, opens);
+            (Some((opens, closed)), _) => {
+                self.stage.say(format!("{id} waits {}: {closed}", opens.since(now)));
+                self.add(opens, Due::Hand(id));
+            }
         }
-        let task = self.task(&turn)?;
-        let args = vec![LuaValue::Function(turn.function.clone()), LuaValue::Table(task)];
-        self.goes_on(TurnId(self.stage.turns), turn, MultiValue::from_vec(args))
+        Ok(())
+    }
+
+    /// The worker gets a turn.
+    pub(super) fn handed(&mut self, id: TurnId) -> Result<(), CharterError> {
+        let Some(turn) = self.turns.get_mut(&id) else { return Ok(()) };
+        turn.handed = Some(self.stage.now);
+        let function = turn.function.clone();
+        let task = self.task(id)?;
+        self.goes_on(id, MultiValue::from_vec(vec![LuaValue::Function(function), LuaValue::Table(task)]))
     }
 
     /// Lets the worker's function go on until it asks or ends.
-    pub(super) fn goes_on(&mut self, id: TurnId, mut turn: Scripted, args: MultiValue) -> Result<(), CharterError> {
+    pub(super) fn goes_on(&mut self, id: TurnId, args: MultiValue) -> Result<(), CharterError> {
+        let Some(turn) = self.turns.get(&id) else { return Ok(()) };
         let world = self.stage.world;
         let lua_error = |error: mlua::Error| world.failure(&error, None).error;
         world.meter.begin(&turn.thread, Allowance::RUBRIC);
@@ -173,7 +200,7 @@ impl Play<'_, '_> {
             let (word, text, told): (String, String, LuaValue) = world.lua.unpack_multi(values).map_err(lua_error)?;
             let wrong = |why| self.stage.at(&turn.step, format!("the scripted worker of '{}': {why}", turn.role));
             let used = used::read(&told).map_err(wrong)?;
-            return self.ended(id, turn, &word, text, used);
+            return self.through(id, &word, text, used);
         }
         let (request, file, line): (Table, String, u32) = world.lua.unpack_multi(values).map_err(lua_error)?;
         let verb: String = request.raw_get("verb").map_err(lua_error)?;
@@ -190,39 +217,34 @@ impl Play<'_, '_> {
             }
             None => Due::Ask(id, text),
         };
-        turn.clock = turn.clock.max(self.stage.now);
-        let at = turn.clock;
-        self.turns.insert(id, turn);
-        self.add(at, due);
+        self.add(self.stage.now, due);
         Ok(())
     }
 
-    /// A turn has ended: it is tried again, or its envelope answers the step.
-    fn ended(
-        &mut self,
-        id: TurnId,
-        mut turn: Scripted,
-        word: &str,
-        text: String,
-        (usage, took): Used,
-    ) -> Result<(), CharterError> {
-        let (outcome, short) = match word {
-            "replied" => (Outcome::Replied, REPLY),
-            "failed" => (Outcome::Failed, REPLY),
-            "timed_out" => (Outcome::TimedOut, self.patience(&turn).unwrap_or(TIMEOUT)),
-            "lost" => (Outcome::Lost, REPLY),
+    /// The worker's function is through: how its turn will end, and when.
+    fn through(&mut self, id: TurnId, word: &str, text: String, (usage, took): Used) -> Result<(), CharterError> {
+        let Some(turn) = self.turns.get_mut(&id) else { return Ok(()) };
+        let (now, late) = (self.stage.now, self.stage.late(turn));
+        let (outcome, ends) = match word {
+            "replied" => (Outcome::Replied, now + took.unwrap_or(REPLY)),
+            "failed" => (Outcome::Failed, now + took.unwrap_or(REPLY)),
+            "lost" => (Outcome::Lost, now + took.unwrap_or(REPLY)),
+            "timed_out" => (Outcome::TimedOut, took.map_or_else(|| late.unwrap_or(now + TIMEOUT), |took| now + took)),
             _ => return Err(self.stage.at(&turn.step, text)),
         };
-        let ends = turn.clock + took.unwrap_or(short);
-        let late = self.patience(&turn).map(|patience| turn.started + patience);
-        let late = late.filter(|late| took.is_some() && ends > *late);
-        let (outcome, text) = match late {
-            Some(_) => (Outcome::TimedOut, "the answer came too late".to_owned()),
-            None => (outcome, text),
+        turn.usage = usage;
+        match late.filter(|late| took.is_some() && ends > *late) {
+            Some(late) => self.add(late, Due::End(id, Outcome::TimedOut, TOO_SLOW.to_owned())),
+            None => self.add(ends, Due::End(id, outcome, text)),
         };
-        (turn.clock, turn.usage) = (late.map_or(ends, |late| late.max(turn.clock)), usage);
-        if let Some(usage) = usage {
-            self.add(turn.clock, Due::Used(turn.step.run, usage));
+        Ok(())
+    }
+
+    /// A turn has ended: its answer is sent back, it is tried again, or its envelope answers the step.
+    pub(super) fn ended(&mut self, id: TurnId, outcome: Outcome, text: String) -> Result<(), CharterError> {
+        let Some(turn) = self.turns.remove(&id) else { return Ok(()) };
+        if let Some(usage) = &turn.usage {
+            self.uses(turn.step.run, usage);
         }
         let Some(shape) = turn.send.shape.clone().filter(|_| outcome == Outcome::Replied) else {
             return self.settle(id, turn, outcome, text);
@@ -233,12 +255,9 @@ impl Play<'_, '_> {
                 self.answer_send(turn, &envelope);
                 Ok(())
             }
-            Err(complaint) if turn.sent_back < shape.corrections && self.goes_on_with(&turn) => {
+            Err(complaint) if turn.sent_back < shape.corrections && self.closed(turn.step.run).is_none() => {
                 self.stage.say(format!("{id} is sent back: {complaint}"));
-                let (thread, started, sent_back) = (self.thread()?, turn.clock, turn.sent_back + 1);
-                let complaint = Some(complaint);
-                let heard = BTreeMap::new();
-                self.begin(Scripted { thread, started, sent_back, complaint, heard, open: None, ..turn })
+                self.begin(Scripted { sent_back: turn.sent_back + 1, complaint: Some(complaint), ..turn })
             }
             Err(complaint) => {
                 let why = format!("its answer does not fit the schema: {complaint}");
@@ -249,20 +268,9 @@ impl Play<'_, '_> {
         }
     }
 
-    /// Returns whether another try may follow a turn that has ended.
-    fn goes_on_with(&mut self, turn: &Scripted) -> bool {
-        let run = turn.step.run;
-        let used_up = self.is_used_up(run, turn.clock);
-        if used_up {
-            // Another try that the budget forbids closes the run, as another send would.
-            self.add(turn.clock, Due::Judge(run));
-        }
-        !used_up && self.closed(run).is_none()
-    }
-
-    fn answer_send(&mut self, turn: Scripted, envelope: &Envelope) {
+    pub(super) fn answer_send(&mut self, turn: Scripted, envelope: &Envelope) {
         let value = serde_json::to_value(envelope).expect("an envelope has a JSON form");
-        self.add(turn.clock, Due::Answer(turn.step, value));
+        self.finish((*turn.step).clone(), value);
     }
 
     pub(super) fn settle(
@@ -273,46 +281,36 @@ impl Play<'_, '_> {
         text: String,
     ) -> Result<(), CharterError> {
         let again = outcome.may_retry() && turn.attempt <= turn.send.retries;
-        if again && self.goes_on_with(&turn) {
-            let thread = self.thread()?;
-            let (attempt, started) = (turn.attempt + 1, turn.clock);
-            return self.begin(Scripted { thread, attempt, started, heard: BTreeMap::new(), open: None, ..turn });
+        if again && self.closed(turn.step.run).is_none() {
+            return self.tries(turn);
         }
         let envelope = self.envelope(id, &turn, outcome, text);
         self.answer_send(turn, &envelope);
         Ok(())
     }
 
-    pub(super) fn patience(&self, turn: &Scripted) -> Option<Span> {
-        let team = &self.stage.world.team;
-        let profile = team.roles.get(&turn.role).and_then(|role| team.profiles.get(role.profiles.first()?));
-        let timeout = profile.and_then(|profile| profile.timeout);
-        [turn.send.deadline, timeout].into_iter().flatten().min()
-    }
-
-    fn envelope(&self, id: TurnId, turn: &Scripted, outcome: Outcome, text: String) -> Envelope {
+    pub(super) fn envelope(&self, id: TurnId, turn: &Scripted, outcome: Outcome, text: String) -> Envelope {
         let replied = outcome == Outcome::Replied;
         let team = &self.stage.world.team;
         let profile = team.roles.get(&turn.role).and_then(|role| role.profiles.first());
-        let times = Times {
-            accepted: turn.accepted,
-            handed: Some(turn.started),
-            started: Some(turn.started),
-            settled: turn.clock,
+        let times =
+            Times { accepted: turn.accepted, handed: turn.handed, started: turn.handed, settled: self.stage.now };
+        // Nobody was slow where nobody had it.
+        let error = if turn.handed.is_none() { "busy" } else { outcome.word() };
+        let from = From {
+            worker: Some(turn.worker()),
+            launcher: profile.and_then(|name| Some(team.profiles.get(name)?.launcher.clone())),
+            profile: profile.cloned(),
+            role: Some(turn.role.clone()),
+            model: None,
         };
         Envelope {
             turn: id,
             message: None,
-            from: From {
-                worker: Some(turn.worker()),
-                launcher: profile.and_then(|name| Some(team.profiles.get(name)?.launcher.clone())),
-                profile: profile.cloned(),
-                role: Some(turn.role.clone()),
-                model: None,
-            },
+            from: if turn.handed.is_some() { from } else { From::default() },
             ok: replied,
             outcome,
-            error: (!replied).then(|| outcome.word().to_owned()),
+            error: (!replied).then(|| error.to_owned()),
             why: (!replied).then(|| text.clone()),
             text: if replied { text.into() } else { "".into() },
             data: None,
@@ -330,10 +328,11 @@ impl Play<'_, '_> {
         }
     }
 
-    fn task(&self, turn: &Scripted) -> Result<Table, CharterError> {
+    fn task(&self, id: TurnId) -> Result<Table, CharterError> {
         let world = self.stage.world;
         let make = || -> mlua::Result<Table> {
             let task = world.lua.create_table()?;
+            let Some(turn) = self.turns.get(&id) else { return Ok(task) };
             task.raw_set("prompt", &*turn.send.prompt)?;
             task.raw_set("kind", turn.send.kind.as_deref())?;
             task.raw_set("to", turn.to.to_string())?;
@@ -347,5 +346,16 @@ impl Play<'_, '_> {
     fn thread(&self) -> Result<Thread, CharterError> {
         let world = self.stage.world;
         world.lua.create_thread(world.scripted.clone()).map_err(|error| world.failure(&error, None).error)
+    }
+}
+
+impl Stage<'_> {
+    /// Returns when the time of a turn is over that a worker has: by its deadline, its timeout, or its profile's.
+    pub(super) fn late(&self, turn: &Scripted) -> Option<Time> {
+        let team = &self.world.team;
+        let profile = team.roles.get(&turn.role).and_then(|role| team.profiles.get(role.profiles.first()?));
+        let handed = turn.handed.unwrap_or(turn.accepted);
+        let timeouts = [profile.and_then(|profile| profile.timeout), turn.send.timeout];
+        turn.deadline.into_iter().chain(timeouts.into_iter().flatten().map(|span| handed + span)).min()
     }
 }

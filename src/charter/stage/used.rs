@@ -4,12 +4,12 @@
 use mlua::Value as LuaValue;
 use serde_json::Value;
 
-use super::play::{Due, Play};
+use super::play::Play;
 use crate::charter::spec::{Fields, Wrong, plain};
 use crate::charter::{describe, json};
 use crate::fleet::envelope::Usage;
 use crate::fleet::ids::RunId;
-use crate::fleet::time::{Span, Time};
+use crate::fleet::time::Span;
 
 /// What a turn used, and how long it took if that was said.
 pub(in crate::charter) type Used = (Option<Usage>, Option<Span>);
@@ -63,20 +63,5 @@ impl Play<'_, '_> {
                 playing.usage = Usage::sum(playing.usage.iter().chain([usage]));
             }
         }
-    }
-
-    /// Returns whether the budget of a run, or of one above it, is used up at a moment that may be still to come.
-    pub(super) fn is_used_up(&self, run: RunId, at: Time) -> bool {
-        self.up_from(run).into_iter().filter_map(|id| self.playing.get(&id).map(|playing| (id, playing))).any(
-            |(id, playing)| {
-                let coming = self.due.range(..=(at, u64::MAX)).filter_map(|(_, due)| match due {
-                    Due::Used(run, usage) if self.up_from(*run).contains(&id) => Some(usage),
-                    _ => None,
-                });
-                let usage = Usage::sum(playing.usage.iter().chain(coming));
-                let budget = playing.played.run.budget;
-                budget.is_some_and(|budget| budget.used_up(playing.sent, usage.as_ref()).is_some())
-            },
-        )
     }
 }
