@@ -115,18 +115,33 @@ local function format(pattern, ...)
   return relay(pcall(format0, pattern, ...))
 end
 
--- Between two looks at the clock the matcher may compare every byte with every letter of a set.
-local MATCH_LIMIT = 5e8
+-- What goes on between two looks at the clock is bounded. The matcher may compare each byte with every letter of a set,
+-- and nothing else of a pattern takes long.
+local MATCH_LIMIT = 2e7
 local function bounded(name, text, pattern)
-  if raw_type(text) == "string" and raw_type(pattern) == "string" and #text * #pattern > MATCH_LIMIT then
-    fail("string." .. name .. ": a text of " .. #text .. " bytes is too long for a pattern of " .. #pattern)
+  if raw_type(text) ~= "string" or raw_type(pattern) ~= "string" or #text * #pattern <= MATCH_LIMIT then return end
+  local set = native.longest_set(pattern)
+  if #text * set > MATCH_LIMIT then
+    local long = set > 1 and " for a pattern with a set of " .. set or " for a pattern"
+    fail("string." .. name .. ": a text of " .. #text .. " bytes is too long" .. long)
+  end
+end
+
+-- All others go through a text once.
+local TEXT_LIMIT = 8 * 1024 * 1024
+local function short(name, text)
+  if raw_type(text) == "string" and #text > TEXT_LIMIT then
+    fail(name .. ": a text of " .. #text .. " bytes is too long; " .. TEXT_LIMIT .. " are the most")
   end
 end
 
 -- The library's own search for a plain text cannot be interrupted and is quadratic; this one is linear.
 local function find(text, pattern, init, plain)
   if raw_type(text) == "string" and #text > 1000 and raw_type(pattern) == "string" and #pattern > 1 then
-    if plain or not find0(pattern, "[%^%$%*%+%?%.%(%)%[%]%%%-]") then return native.find_plain(text, pattern, init or 1) end
+    if plain or not find0(pattern, "[%^%$%*%+%?%.%(%)%[%]%%%-]") then
+      short("string.find", text)
+      return native.find_plain(text, pattern, init or 1)
+    end
   end
   bounded("find", text, pattern)
   return relay(pcall(find0, text, pattern, init, plain))
@@ -149,10 +164,19 @@ end
 
 -- The library's own split has the same fault.
 local function split(text, separator)
+  short("string.split", text)
   if raw_type(text) == "string" and raw_type(separator) == "string" and #separator > 1 then
     return relay(pcall(native.split, text, separator))
   end
   return relay(pcall(split0, text, separator))
+end
+
+for _, name in ipairs({ "len", "offset", "codepoint" }) do
+  local whole = utf8[name]
+  utf8[name] = function(text, ...)
+    short("utf8." .. name, text)
+    return relay(pcall(whole, text, ...))
+  end
 end
 
 local MOVE_LIMIT = 1000000

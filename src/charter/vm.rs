@@ -48,7 +48,7 @@ pub(super) enum Job {
         /// How the team stands.
         team: TeamLoad,
         /// Where the answer goes.
-        reply: oneshot::Sender<Answer>,
+        reply: Box<dyn FnOnce(Answer) + Send>,
     },
     /// Begin or go on with a run.
     Start {
@@ -274,9 +274,7 @@ fn drop_event(job: Job) {
 fn take(world: &World, runs: &mut Runs, job: Job, tell: &dyn Fn(Said)) {
     let mut reached = |input| tell(Said::Reached(input));
     match job {
-        Job::Route { task, team, reply } => {
-            let _ = reply.send(rubric::ask(world, &task, &team));
-        }
+        Job::Route { task, team, reply } => reply(rubric::ask(world, &task, &team)),
         Job::Start { run, job, finished } => runs.start(world, &run, &job, finished, &mut reached),
         Job::Answer(run, step) => {
             if !runs.answer(run, step) {
