@@ -203,7 +203,6 @@ fn a_loop_around_a_long_call_of_the_library_is_stopped_in_its_time() {
         "local t = ('a'):rep(8e6) while true do utf8.len(t) end",
         "local t = table.create(1e6, 1) while true do table.find(t, 2) end",
         "local t = ('1'):rep(1e6) while true do tonumber(t) end",
-        "local t = ('a'):rep(8e6) while true do t:upper() end",
     ];
     let worked = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -385,7 +384,7 @@ fn memory_that_ran_out_cannot_be_caught() {
         "pcall(string.rep, 'x', 1e9)",
         "pcall(function() local s = string.rep('x', 1e9) end)",
         "xpcall(function() local s = string.rep('x', 1e9) end, function() return 'never mind' end)",
-        "pcall(string.split, string.rep(',,', 1e7), ',,')",
+        "pcall(string.split, string.rep(',,', 4e6), ',,')",
         "pcall(function() pcall(string.rep, 'x', 1e9) end)",
     ] {
         let said = refused(&format!("{text}\nlocal x = {{}}\nfor n = 1, 10 do x = {{ x }} end"));
