@@ -189,6 +189,55 @@ local function move(from, first, last, to, target)
   return relay(pcall(move0, from, first, last, to, target or from))
 end
 
+-- What has an address stands in a table where the address puts it, which differs from VM to VM: so would the order.
+local function orderly(name, t)
+  local meta = getmetatable(t)
+  if raw_type(meta) == "table" and rawget(meta, "__mode") ~= nil then
+    fail(name .. ": what a table with `__mode` still holds differs at a replay; leave `__mode` out")
+  end
+  -- Written so that the VM walks by itself.
+  for key in pairs(t) do
+    local kind = type(key)
+    if kind ~= "string" and kind ~= "number" and kind ~= "boolean" and key ~= null then
+      fail(name .. ": a " .. kind .. " is a key of this table, so its order differs at a replay; keep a list beside it")
+    end
+  end
+end
+
+local function pairs_of(t)
+  if raw_type(t) ~= "table" then return relay(pcall(pairs, t)) end
+  orderly("pairs", t)
+  return pairs(t)
+end
+
+-- Every `for … in` that calls neither pairs nor ipairs comes here with what it goes over (see `charter/loops.rs`).
+local function each(first, ...)
+  if raw_type(first) == "table" then
+    local meta = getmetatable(first)
+    local own = raw_type(meta) == "table" and (rawget(meta, "__iter") or rawget(meta, "__call"))
+    if not own then orderly("for", first) end
+  end
+  return first, ...
+end
+
+-- Asked for one key after the other, so only that one is looked at.
+local function next_of(t, key)
+  local following, value = relay(pcall(next, t, key))
+  local kind = raw_type(following)
+  if kind == "table" or kind == "function" or (kind == "userdata" and following ~= null) then
+    fail("next: a " .. kind .. " is a key of this table, so its order differs at a replay; keep a list beside it")
+  end
+  return following, value
+end
+
+-- What the collector has taken already would be seen.
+local function set_meta(t, meta)
+  if raw_type(meta) == "table" and rawget(meta, "__mode") ~= nil then
+    fail("setmetatable: what a table with `__mode` still holds differs at a replay; leave `__mode` out")
+  end
+  return relay(pcall(setmetatable, t, meta))
+end
+
 -- A sort looks at the clock only where a function in Lua compares; one of the library never does.
 local function less(a, b) return a < b end
 local function sort(list, before)
@@ -246,9 +295,9 @@ local function print_line(...)
 end
 
 local world = {
-  assert = assert, error = error, ipairs = ipairs, next = next, pairs = pairs, pcall = pcall, xpcall = xpcall,
+  assert = assert, error = error, ipairs = ipairs, next = next_of, pairs = pairs_of, pcall = pcall, xpcall = xpcall,
   select = select, tonumber = tonumber, tostring = to_text, type = type, unpack = unpack, rawequal = rawequal,
-  rawget = rawget, rawset = rawset, rawlen = rawlen, setmetatable = setmetatable, getmetatable = getmetatable,
+  rawget = rawget, rawset = rawset, rawlen = rawlen, setmetatable = set_meta, getmetatable = getmetatable,
   print = print_line,
   math = guard("math", math), string = guard("string", string), table = guard("table", table),
   utf8 = guard("utf8", utf8), bit32 = guard("bit32", bit32),
@@ -259,6 +308,7 @@ local function make_env(fleet, require)
   env.fleet, env.require = fleet, require
   local meta = {
     __index = function(_, name)
+      if name == native.each_name then return each end
       local near = not absent[name] and native.local_near(here(2) or "?", name)
       if near then fail("there is no name `" .. name .. "`; did you mean `" .. near .. "`?") end
       fail(unknown("there is no name", name, env, absent[name]))

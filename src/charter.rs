@@ -14,6 +14,7 @@ mod explain;
 mod handlers;
 mod json;
 mod launchers;
+mod loops;
 mod meter;
 mod native;
 mod offline;

@@ -10,6 +10,7 @@ use mlua::{Function, Lua, LuaString, Table, Value as LuaValue};
 use super::declare::Registry;
 use super::error::{CharterError, cut};
 use super::json;
+use super::loops;
 use super::meter::Meter;
 use super::point;
 use super::shipped;
@@ -26,6 +27,7 @@ pub(super) fn table(
 ) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     table.set("null", LuaValue::NULL)?;
+    table.set("each_name", loops::EACH)?;
     table.set(
         "nearest",
         lua.create_function(|_, (name, names): (String, Vec<String>)| {
@@ -124,7 +126,8 @@ type Declaration = (String, LuaValue, LuaValue, Option<Function>, String, u32);
 /// Compiles one file for an environment.
 pub(super) fn compile(lua: &Lua, sources: &Sources, name: &str, env: LuaValue) -> mlua::Result<Function> {
     let text = sources.text(name).ok_or_else(|| mlua::Error::runtime(format!("there is no file {name}")))?;
-    let chunk = lua.load(text).set_name(format!("={name}")).set_mode(mlua::chunk::ChunkMode::Text);
+    let text = loops::guarded(text);
+    let chunk = lua.load(&*text).set_name(format!("={name}")).set_mode(mlua::chunk::ChunkMode::Text);
     match env {
         LuaValue::Table(env) => chunk.set_environment(env).into_function(),
         _ => chunk.into_function(),
