@@ -12,6 +12,7 @@ mod editor;
 mod error;
 mod explain;
 mod handlers;
+mod homes;
 mod json;
 mod launchers;
 mod loops;
@@ -51,14 +52,14 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::engine::ports::{Boxed, CharterStatus, Clock, Files, Journal, Policy};
 use crate::engine::requests::Replayed;
 use crate::fleet::acts::Action;
 use crate::fleet::difference::Difference;
 use crate::fleet::events::FleetEvent;
-use crate::fleet::ids::{RecipeName, RunId};
+use crate::fleet::ids::RecipeName;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{Run, RunEffect, RunInput};
 use crate::fleet::team::{Generation, Routed, Task, Team, TeamLoad};
@@ -67,6 +68,7 @@ pub use difference::of_dirs;
 pub use editor::editor_files;
 pub use error::{CharterError, CharterErrors};
 pub use handlers::Handled;
+use homes::Left;
 pub use offline::{Report, check, plan_of, route, team_of, test};
 pub use reference::{meta, reference};
 use rubric::Answer;
@@ -148,7 +150,9 @@ struct Inner {
     living: Mutex<Vec<Weak<Loaded>>>,
     status: Mutex<CharterStatus>,
     tally: Mutex<Tally>,
-    ended: Mutex<Vec<RunId>>,
+    /// Runs that left their VM, until the road down looks; it is told that it should.
+    left: Mutex<Vec<Left>>,
+    freed: Notify,
     orders: UnboundedSender<Order>,
     inputs: UnboundedSender<Said>,
     upward: UnboundedSender<Upward>,
@@ -182,7 +186,8 @@ impl Charter {
             tally: Mutex::default(),
             current: Mutex::new(None),
             living: Mutex::new(Vec::new()),
-            ended: Mutex::new(Vec::new()),
+            left: Mutex::default(),
+            freed: Notify::new(),
             orders: orders.clone(),
             inputs,
             upward,
@@ -317,6 +322,12 @@ impl Inner {
     fn order(&self, order: Order) {
         // Nobody listens only while the daemon is shutting down.
         let _ = self.orders.send(order);
+    }
+
+    /// Lets the road down know of a run that left its VM, which may end then.
+    fn leave(&self, left: Left) {
+        self.left.lock().expect("never poisoned: no code runs under it").push(left);
+        self.freed.notify_one();
     }
 
     fn up(&self, message: Upward) {

@@ -207,6 +207,8 @@ impl Inner {
         }
         let event = json!({"event": "charter_loaded", "generation": team.generation.number, "last_good": last_good});
         self.up(Upward::Team(team));
+        // One more VM may only wait for its runs now.
+        self.freed.notify_one();
         self.tell("charter_loaded", event);
     }
 
