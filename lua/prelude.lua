@@ -116,18 +116,33 @@ local function format(pattern, ...)
   return relay(pcall(format0, pattern, ...))
 end
 
--- Between two looks at the clock the matcher may compare every byte with every letter of a set.
-local MATCH_LIMIT = 5e8
+-- What goes on between two looks at the clock is bounded. The matcher may compare each byte with every letter of a set,
+-- and nothing else of a pattern takes long.
+local MATCH_LIMIT = 2e7
 local function bounded(name, text, pattern)
-  if raw_type(text) == "string" and raw_type(pattern) == "string" and #text * #pattern > MATCH_LIMIT then
-    fail("string." .. name .. ": a text of " .. #text .. " bytes is too long for a pattern of " .. #pattern)
+  if raw_type(text) ~= "string" or raw_type(pattern) ~= "string" or #text * #pattern <= MATCH_LIMIT then return end
+  local set = native.longest_set(pattern)
+  if #text * set > MATCH_LIMIT then
+    local long = set > 1 and " for a pattern with a set of " .. set or " for a pattern"
+    fail("string." .. name .. ": a text of " .. #text .. " bytes is too long" .. long)
+  end
+end
+
+-- All others go through a text once.
+local TEXT_LIMIT = 8 * 1024 * 1024
+local function short(name, text)
+  if raw_type(text) == "string" and #text > TEXT_LIMIT then
+    fail(name .. ": a text of " .. #text .. " bytes is too long; " .. TEXT_LIMIT .. " are the most")
   end
 end
 
 -- The library's own search for a plain text cannot be interrupted and is quadratic; this one is linear.
 local function find(text, pattern, init, plain)
   if raw_type(text) == "string" and #text > 1000 and raw_type(pattern) == "string" and #pattern > 1 then
-    if plain or not find0(pattern, "[%^%$%*%+%?%.%(%)%[%]%%%-]") then return native.find_plain(text, pattern, init or 1) end
+    if plain or not find0(pattern, "[%^%$%*%+%?%.%(%)%[%]%%%-]") then
+      short("string.find", text)
+      return native.find_plain(text, pattern, init or 1)
+    end
   end
   bounded("find", text, pattern)
   return relay(pcall(find0, text, pattern, init, plain))
@@ -150,10 +165,19 @@ end
 
 -- The library's own split has the same fault.
 local function split(text, separator)
+  short("string.split", text)
   if raw_type(text) == "string" and raw_type(separator) == "string" and #separator > 1 then
     return relay(pcall(native.split, text, separator))
   end
   return relay(pcall(split0, text, separator))
+end
+
+for _, name in ipairs({ "len", "offset", "codepoint" }) do
+  local whole = utf8[name]
+  utf8[name] = function(text, ...)
+    short("utf8." .. name, text)
+    return relay(pcall(whole, text, ...))
+  end
 end
 
 local MOVE_LIMIT = 1000000
@@ -164,6 +188,55 @@ local function move(from, first, last, to, target)
     fail("table.move moves at most " .. MOVE_LIMIT .. " items at once")
   end
   return relay(pcall(move0, from, first, last, to, target or from))
+end
+
+-- What has an address stands in a table where the address puts it, which differs from VM to VM: so would the order.
+local function orderly(name, t)
+  local meta = getmetatable(t)
+  if raw_type(meta) == "table" and rawget(meta, "__mode") ~= nil then
+    fail(name .. ": what a table with `__mode` still holds differs at a replay; leave `__mode` out")
+  end
+  -- Written so that the VM walks by itself.
+  for key in pairs(t) do
+    local kind = type(key)
+    if kind ~= "string" and kind ~= "number" and kind ~= "boolean" and key ~= null then
+      fail(name .. ": a " .. kind .. " is a key of this table, so its order differs at a replay; keep a list beside it")
+    end
+  end
+end
+
+local function pairs_of(t)
+  if raw_type(t) ~= "table" then return relay(pcall(pairs, t)) end
+  orderly("pairs", t)
+  return pairs(t)
+end
+
+-- Every `for … in` that calls neither pairs nor ipairs comes here with what it goes over (see `charter/loops.rs`).
+local function each(first, ...)
+  if raw_type(first) == "table" then
+    local meta = getmetatable(first)
+    local own = raw_type(meta) == "table" and (rawget(meta, "__iter") or rawget(meta, "__call"))
+    if not own then orderly("for", first) end
+  end
+  return first, ...
+end
+
+-- Asked for one key after the other, so only that one is looked at.
+local function next_of(t, key)
+  local following, value = relay(pcall(next, t, key))
+  local kind = raw_type(following)
+  if kind == "table" or kind == "function" or (kind == "userdata" and following ~= null) then
+    fail("next: a " .. kind .. " is a key of this table, so its order differs at a replay; keep a list beside it")
+  end
+  return following, value
+end
+
+-- What the collector has taken already would be seen.
+local function set_meta(t, meta)
+  if raw_type(meta) == "table" and rawget(meta, "__mode") ~= nil then
+    fail("setmetatable: what a table with `__mode` still holds differs at a replay; leave `__mode` out")
+  end
+  return relay(pcall(setmetatable, t, meta))
 end
 
 -- A sort looks at the clock only where a function in Lua compares; one of the library never does.
@@ -223,9 +296,9 @@ local function print_line(...)
 end
 
 local world = {
-  assert = assert, error = error, ipairs = ipairs, next = next, pairs = pairs, pcall = pcall, xpcall = xpcall,
+  assert = assert, error = error, ipairs = ipairs, next = next_of, pairs = pairs_of, pcall = pcall, xpcall = xpcall,
   select = select, tonumber = tonumber, tostring = to_text, type = type, unpack = unpack, rawequal = rawequal,
-  rawget = rawget, rawset = rawset, rawlen = rawlen, setmetatable = setmetatable, getmetatable = getmetatable,
+  rawget = rawget, rawset = rawset, rawlen = rawlen, setmetatable = set_meta, getmetatable = getmetatable,
   print = print_line,
   math = guard("math", math), string = guard("string", string), table = guard("table", table),
   utf8 = guard("utf8", utf8), bit32 = guard("bit32", bit32),
@@ -236,6 +309,7 @@ local function make_env(fleet, require)
   env.fleet, env.require = fleet, require
   local meta = {
     __index = function(_, name)
+      if name == native.each_name then return each end
       local near = not absent[name] and native.local_near(here(2) or "?", name)
       if near then fail("there is no name `" .. name .. "`; did you mean `" .. near .. "`?") end
       fail(unknown("there is no name", name, env, absent[name]))

@@ -12,10 +12,12 @@ mod editor;
 mod error;
 mod explain;
 mod handlers;
+mod homes;
 mod json;
 mod launchers;
 #[cfg(test)]
 mod limits;
+mod loops;
 mod meter;
 mod native;
 mod offline;
@@ -52,14 +54,14 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::engine::ports::{Boxed, CharterStatus, Clock, Files, Journal, Policy};
 use crate::engine::requests::Replayed;
 use crate::fleet::acts::Action;
 use crate::fleet::difference::Difference;
 use crate::fleet::events::FleetEvent;
-use crate::fleet::ids::{RecipeName, RunId};
+use crate::fleet::ids::RecipeName;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{Run, RunEffect, RunInput};
 use crate::fleet::team::{Generation, Routed, Task, Team, TeamLoad};
@@ -68,8 +70,10 @@ pub use difference::of_dirs;
 pub use editor::editor_files;
 pub use error::{CharterError, CharterErrors};
 pub use handlers::Handled;
+use homes::Left;
 pub use offline::{Report, check, plan_of, route, team_of, test};
 pub use reference::{meta, reference};
+use rubric::Answer;
 pub use schema::check_job;
 pub use sources::Sources;
 use tally::Tally;
@@ -152,7 +156,9 @@ struct Inner {
     living: Mutex<Vec<Weak<Loaded>>>,
     status: Mutex<CharterStatus>,
     tally: Mutex<Tally>,
-    ended: Mutex<Vec<RunId>>,
+    /// Runs that left their VM, until the road down looks; it is told that it should.
+    left: Mutex<Vec<Left>>,
+    freed: Notify,
     orders: UnboundedSender<Order>,
     inputs: UnboundedSender<Said>,
     upward: UnboundedSender<Upward>,
@@ -186,7 +192,8 @@ impl Charter {
             tally: Mutex::default(),
             current: Mutex::new(None),
             living: Mutex::new(Vec::new()),
-            ended: Mutex::new(Vec::new()),
+            left: Mutex::default(),
+            freed: Notify::new(),
             orders: orders.clone(),
             inputs,
             upward,
@@ -326,11 +333,17 @@ impl Inner {
         let _ = self.orders.send(order);
     }
 
+    /// Lets the road down know of a run that left its VM, which may end then.
+    fn leave(&self, left: Left) {
+        self.left.lock().expect("never poisoned: no code runs under it").push(left);
+        self.freed.notify_one();
+    }
+
     fn up(&self, message: Upward) {
         let _ = self.upward.send(message);
     }
 
-    async fn route(&self, task: Task, team: TeamLoad) -> Result<Routed, Refusal> {
+    async fn route(self: &Arc<Self>, task: Task, team: TeamLoad) -> Result<Routed, Refusal> {
         let Some(current) = self.current() else {
             let why = self.status().error.clone().unwrap_or_default();
             let refusal = Refusal::new(
@@ -339,17 +352,28 @@ impl Inner {
             );
             return Err(refusal.hint(why));
         };
-        let (reply, answer) = oneshot::channel();
+        let (told, answer) = oneshot::channel();
+        let inner = Arc::clone(self);
+        // What nobody waits for any more is counted as well: it is the answer that says which rubric took so long.
+        let reply = Box::new(move |answer: Answer| {
+            let broken = inner.count(&answer);
+            if told.send(answer.routed).is_err() && broken == 0 {
+                inner.status().rubric_errors += 1;
+            }
+        });
         current.give(Job::Route { task, team, reply });
         match tokio::time::timeout(ROUTE_WAIT, answer).await {
-            Ok(Ok(answer)) => {
-                let broken = answer.asked.iter().filter(|one| one.verdict.is_fault()).count() as u64;
-                self.status().rubric_errors += broken;
-                let mut tally = self.tally.lock().expect("never poisoned: no code runs under it");
-                tally.count(answer.generation, &answer.asked, answer.took, self.clock.now());
-                answer.routed
-            }
+            Ok(Ok(routed)) => routed,
             _ => Err(Refusal::new(RefusalKind::Unavailable, "the charter did not answer within 2 s")),
         }
+    }
+
+    /// Counts what rubrics said; returns how many were skipped.
+    fn count(&self, answer: &Answer) -> u64 {
+        let broken = answer.asked.iter().filter(|one| one.verdict.is_fault()).count() as u64;
+        self.status().rubric_errors += broken;
+        let mut tally = self.tally.lock().expect("never poisoned: no code runs under it");
+        tally.count(answer.generation, &answer.asked, answer.took, self.clock.now());
+        broken
     }
 }

@@ -6,6 +6,7 @@
 mod around;
 mod check;
 mod error;
+mod last_good;
 mod machine;
 mod raw;
 mod size;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 pub use self::around::Surroundings;
 pub use self::error::ConfigError;
+pub use self::last_good::LastGood;
 pub use self::machine::Machine;
 pub use self::token::{Token, TokenError};
 
@@ -257,6 +259,7 @@ pub fn resolve(
     let source = file.map_or(Source { file: Path::new(""), text: "" }, |(file, text)| Source { file, text });
     let raw = raw::read(source)?;
     let auth = check::auth(source, &raw, machine)?;
+    let state = around.state_dir(args.state.as_deref())?;
     Ok(Config {
         file: file.map(|(file, _)| file.into()),
         pane_host: check::pane_host(source, &raw)?,
@@ -269,8 +272,8 @@ pub fn resolve(
         on_restart: check::on_restart(source, &raw)?,
         limits: check::limits(source, &raw.limits)?,
         listen: listen(args, source, &raw, &auth)?,
-        state: around.state_dir(args.state.as_deref())?,
-        charter: charter(args, around, source, &raw, machine)?,
+        charter: charter(args, around, source, &raw, (machine, &state))?,
+        state,
         auth,
     })
     .and_then(|config| check::no_broker(source, &raw).map(|()| config))
@@ -311,25 +314,27 @@ fn written_listen(
         .map_err(|(message, hint)| source.refuse(&written.span(), format!("listen: {message}")).hint(hint))
 }
 
-/// A charter that was named must be there: with another one the team would be somebody else's.
+/// A charter that was named must be there, or a copy of it: with another one the team would be somebody else's. A disk that
+/// comes late must not keep a daemon from its workers.
 fn charter(
     args: &Args,
     around: &Surroundings,
     source: Source<'_>,
     raw: &Raw,
-    machine: &dyn Machine,
+    (machine, state): (&dyn Machine, &Path),
 ) -> Result<CharterSource, ConfigError> {
     const HINT: &str = "name a directory that exists, or make one with fleetd init";
+    let is_there = |dir: &Path| machine.is_dir(dir) || machine.has_copy(state, dir);
     if let Some(told) = &args.charter {
         let dir = around.cwd.join(told);
         let missing = || ConfigError::outside(format!("there is no charter directory {}", dir.display()), HINT);
-        return if machine.is_dir(&dir) { Ok(CharterSource::Dir(dir)) } else { Err(missing()) };
+        return if is_there(&dir) { Ok(CharterSource::Dir(dir)) } else { Err(missing()) };
     }
     if let Some(written) = &raw.charter {
         let dir = source.file.parent().unwrap_or(source.file).join(written.get_ref());
         let missing =
             || source.refuse(&written.span(), format!("there is no charter directory {}", dir.display())).hint(HINT);
-        return if machine.is_dir(&dir) { Ok(CharterSource::Dir(dir)) } else { Err(missing()) };
+        return if is_there(&dir) { Ok(CharterSource::Dir(dir)) } else { Err(missing()) };
     }
     let dir = around.cwd.join(CHARTER);
     Ok(if machine.is_dir(&dir) { CharterSource::Dir(dir) } else { CharterSource::Embedded })

@@ -41,6 +41,7 @@ mod queue;
 mod reap;
 pub mod record;
 pub mod refusal;
+mod removed;
 mod renew;
 mod reply;
 mod restore;

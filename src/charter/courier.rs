@@ -3,7 +3,7 @@
 //! Down: orders for runs, each start with what the journal has of it. Up: what the code reached, with the address found
 //! for sends that leave it to the rubrics. One order after the other, so that an answer never overtakes its start.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 
+use super::homes::{Homes, Left, Place};
 use super::vm::{Job, Loaded, Said};
 use super::{Inner, Upward};
 use crate::engine::ports::JournalError;
@@ -45,76 +46,65 @@ pub(super) enum Order {
 
 /// The road down: it knows which generation executes which run.
 pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>) {
-    let mut homes = Homes::new();
+    let mut homes = Homes::default();
     // Runs that sleep on, since the store could not be read when something came for them.
     let mut later: JoinSet<RunId> = JoinSet::new();
     loop {
         let order = tokio::select! {
-            order = orders.recv() => order,
+            order = orders.recv() => match order {
+                Some(order) => Some(order),
+                None => return,
+            },
             Some(Ok(run)) = later.join_next() => Some(Order::Wake(run)),
+            () = inner.freed.notified() => None,
         };
-        let Some(order) = order else { return };
+        // Before the order, which may be to begin one of them again.
+        homes.leave(std::mem::take(&mut *inner.left.lock().expect("never poisoned: no code runs under it")));
         match order {
-            Order::Run(RunEffect::Start { run }) => start(&inner, &mut homes, run).await,
-            Order::Run(RunEffect::Answer(run, step)) => {
-                if let Some((_, home)) = homes.get(&run) {
-                    home.give(Job::Answer(run, step));
-                }
-            }
-            Order::Run(RunEffect::Refuse { run, path, refusal }) => {
-                if let Some((_, home)) = homes.get(&run) {
-                    home.give(Job::Refuse(run, path, refusal));
-                }
-            }
-            Order::Run(RunEffect::Drop(run)) => {
-                if let Some((_, home)) = homes.remove(&run) {
+            Some(Order::Run(RunEffect::Start { run })) => start(&inner, &mut homes, run).await,
+            Some(Order::Run(RunEffect::Answer(run, step))) => match homes.place(run, inner.held_runs) {
+                Place::At(home) => home.give(Job::Answer(run, step)),
+                // Its journal has what came for it.
+                Place::Asleep(run) => wake(&inner, &mut homes, run, &mut later).await,
+                Place::Nowhere => {}
+            },
+            Some(Order::Run(RunEffect::Refuse { run, path, refusal })) => match homes.place(run, inner.held_runs) {
+                Place::At(home) => home.give(Job::Refuse(run, path, refusal)),
+                // It comes to that step again.
+                Place::Asleep(run) => wake(&inner, &mut homes, run, &mut later).await,
+                Place::Nowhere => {}
+            },
+            Some(Order::Run(RunEffect::Drop(run))) => {
+                if let Some(home) = homes.remove(run) {
                     home.give(Job::Drop(run));
                 }
             }
-            // Its journal has what came for it. If it ended meanwhile, nobody is to be woken.
-            Order::Wake(run) => {
-                let asleep = homes.get(&run).map(|(run, _)| Arc::clone(run));
-                if let Some(run) = asleep
-                    && wake(&inner, &mut homes, &run).await.is_err()
-                {
-                    later.spawn(async move {
-                        tokio::time::sleep(LONGEST_PAUSE).await;
-                        run.id
-                    });
+            // If it ended meanwhile, or is awake again, nobody is to be woken.
+            Some(Order::Wake(run)) => {
+                if let Place::Asleep(run) = homes.place(run, inner.held_runs) {
+                    wake(&inner, &mut homes, run, &mut later).await;
                 }
             }
-            Order::Stuck { home: stuck, hung } => {
-                let mut moved: Vec<Arc<Run>> = homes
-                    .values()
-                    .filter(|(_, home)| Arc::ptr_eq(home, &stuck))
-                    .map(|(run, _)| Arc::clone(run))
-                    .collect();
-                moved.sort_by_key(|run| run.id);
-                for run in moved {
-                    homes.remove(&run.id);
+            Some(Order::Stuck { home: stuck, hung }) => {
+                for run in homes.of(&stuck) {
+                    homes.remove(run.id);
                     match hung == Some(run.id) {
                         true => fail(&inner, run.id, STUCK.to_owned()),
                         false => start(&inner, &mut homes, run).await,
                     }
                 }
             }
+            None => {}
         }
-        // Runs that ended give their generation free.
-        let ended = std::mem::take(&mut *inner.ended.lock().expect("never poisoned: no code runs under it"));
-        for run in ended {
-            homes.remove(&run);
-        }
+        homes.thin(inner.current().as_ref());
     }
 }
-
-/// Which run is executed by which generation.
-type Homes = HashMap<RunId, (Arc<Run>, Arc<Loaded>)>;
 
 async fn start(inner: &Arc<Inner>, homes: &mut Homes, run: Arc<Run>) {
     let mut pause = FIRST_PAUSE;
     loop {
         match prepare(inner, homes, &run).await {
-            Ok(prepared) => return begin(homes, &run, prepared),
+            Ok(prepared) => return begin(inner, homes, run, prepared),
             // While the store cannot be read no other run could start either, so the road may rest. A row that is
             // broken for good ends in the run's failure, after some eight seconds.
             Err(Unprepared::Unreadable(why)) if pause <= LONGEST_PAUSE => {
@@ -123,33 +113,35 @@ async fn start(inner: &Arc<Inner>, homes: &mut Homes, run: Arc<Run>) {
                 pause *= 2;
             }
             Err(Unprepared::Unreadable(why) | Unprepared::Impossible(why)) => {
-                homes.remove(&run.id);
+                homes.remove(run.id);
                 return fail(inner, run.id, why);
             }
         }
     }
 }
 
-/// Begins a run again that sleeps. Its journal is there as soon as the store can be read, so the road goes on meanwhile:
-/// the error is that it must be tried again.
-async fn wake(inner: &Arc<Inner>, homes: &mut Homes, run: &Arc<Run>) -> Result<(), ()> {
-    match prepare(inner, homes, run).await {
-        Ok(prepared) => begin(homes, run, prepared),
+/// Begins a run again that sleeps. Its journal is there as soon as the store can be read, so the road goes on meanwhile,
+/// and it is tried again.
+async fn wake(inner: &Arc<Inner>, homes: &mut Homes, run: Arc<Run>, later: &mut JoinSet<RunId>) {
+    match prepare(inner, homes, &run).await {
+        Ok(prepared) => begin(inner, homes, run, prepared),
         Err(Unprepared::Unreadable(why)) => {
             tracing::warn!(run = %run.id, error = %why, "the run sleeps on until the store can be read");
-            return Err(());
+            later.spawn(async move {
+                tokio::time::sleep(LONGEST_PAUSE).await;
+                run.id
+            });
         }
         Err(Unprepared::Impossible(why)) => {
-            homes.remove(&run.id);
+            homes.remove(run.id);
             fail(inner, run.id, why);
         }
     }
-    Ok(())
 }
 
-fn begin(homes: &mut Homes, run: &Arc<Run>, (home, job, finished): Prepared) {
-    homes.insert(run.id, (Arc::clone(run), Arc::clone(&home)));
-    home.give(Job::Start { run: Arc::clone(run), job, finished });
+fn begin(inner: &Inner, homes: &mut Homes, run: Arc<Run>, (home, job, finished): Prepared) {
+    homes.put(Arc::clone(&run), Arc::clone(&home), inner.held_runs);
+    home.give(Job::Start { run, job, finished });
 }
 
 /// Why a run cannot go on now.
@@ -172,11 +164,10 @@ async fn prepare(inner: &Arc<Inner>, homes: &Homes, run: &Run) -> Result<Prepare
     let unreadable =
         |error: JournalError| Unprepared::Unreadable(format!("the journal of {} cannot be read: {error}", run.id));
     let hash = &run.generation.hash;
-    let known = homes.values().map(|(_, home)| home).find(|home| home.sources.hash() == hash && !home.is_abandoned());
     let home = match inner.current() {
         Some(current) if current.sources.hash() == hash => current,
-        _ => match known {
-            Some(home) => Arc::clone(home),
+        _ => match homes.with(hash) {
+            Some(home) => home,
             None => inner.rebuild(&run.generation).await?,
         },
     };
@@ -207,6 +198,10 @@ pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<Said>, _
             input = inputs.recv() => {
                 let input = match input {
                     Some(Said::Reached(input)) => input,
+                    Some(Said::Sleeps(run, pulse)) => {
+                        inner.leave(Left::Asleep(run, pulse));
+                        continue;
+                    }
                     Some(Said::Asleep(run)) => {
                         inner.order(Order::Wake(run));
                         continue;
@@ -214,7 +209,7 @@ pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<Said>, _
                     None => return,
                 };
                 if let RunInput::Ended { run, .. } = &input {
-                    inner.ended.lock().expect("never poisoned: no code runs under it").push(*run);
+                    inner.leave(Left::Ended(*run));
                 }
                 let Some(task) = task_of(&inner, &input) else {
                     inner.up(Upward::Run(input));

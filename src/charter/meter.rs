@@ -1,7 +1,8 @@
 //! How long a script may run: it yields after a slice and is stopped at its limit.
 //!
-//! Time is counted from interrupt to interrupt, and one gap counts 5 ms at most: a machine that takes the processor
-//! away for a while must not make a recipe fail. What never interrupts is the watchdog's matter.
+//! Time is counted from interrupt to interrupt. A long gap is a long call of the library, or a machine that took the
+//! processor away, which must not make a recipe fail: only what the processor itself says counts of it. What never
+//! interrupts is the watchdog's matter.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -10,11 +11,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mlua::{Function, Lua, Thread, VmState};
+use rustix::time::{ClockId, clock_gettime};
 
 /// After this long a script lets others run.
 const SLICE: Duration = Duration::from_millis(1);
-/// How much of the time between two interrupts counts at most.
+/// A longer time between two interrupts counts as what the processor worked for this thread.
 const GAP: Duration = Duration::from_millis(5);
+/// How many pieces of script are timed by the processor from their beginning on, after one that had a long gap. The
+/// others are not: to ask takes a microsecond, and most rubrics take few.
+const WARY: u32 = 200;
 
 /// What a piece of script may use.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +68,11 @@ pub(super) struct Meter {
     used: Cell<Duration>,
     last: Cell<Instant>,
     began: Cell<Instant>,
+    /// What the processor said when it was asked last, if that was in this piece.
+    cpu: Cell<Option<Duration>>,
+    /// What was counted since then.
+    since: Cell<Duration>,
+    wary: Cell<u32>,
     blown: RefCell<Option<String>>,
     where_is: RefCell<Option<Function>>,
     beat: Arc<AtomicU64>,
@@ -87,6 +97,9 @@ impl Meter {
             used: Cell::new(Duration::ZERO),
             last: Cell::new(now),
             began: Cell::new(now),
+            cpu: Cell::new(None),
+            since: Cell::new(Duration::ZERO),
+            wary: Cell::new(0),
             blown: RefCell::new(None),
             where_is: RefCell::new(None),
             beat,
@@ -103,6 +116,9 @@ impl Meter {
 
     /// Begins to count for a coroutine.
     pub(super) fn begin(&self, thread: &Thread, allowance: Allowance) {
+        self.cpu.set((self.wary.get() > 0).then(worked));
+        self.wary.set(self.wary.get().saturating_sub(1));
+        self.since.set(Duration::ZERO);
         let now = Instant::now();
         *self.running.borrow_mut() = Some(thread.clone());
         self.ended.borrow_mut().take();
@@ -151,7 +167,18 @@ impl Meter {
 
     fn count(&self, now: Instant) {
         let gap = now.saturating_duration_since(self.last.replace(now));
-        self.used.set(self.used.get() + gap.min(GAP));
+        let counts = if gap > GAP { self.long(gap) } else { gap };
+        self.since.set(if gap > GAP { Duration::ZERO } else { self.since.get() + gap });
+        self.used.set(self.used.get() + counts);
+    }
+
+    /// Returns how much of a long gap counts. Of the first one nobody knows what it was; all others in this piece and
+    /// those after it are known.
+    fn long(&self, gap: Duration) -> Duration {
+        self.wary.set(WARY);
+        let now = worked();
+        let known = |before| now.saturating_sub(before).saturating_sub(self.since.get()).min(gap);
+        self.cpu.replace(Some(now)).map_or(GAP, known)
     }
 
     fn interrupt(&self) -> mlua::Result<VmState> {
@@ -185,4 +212,10 @@ impl Meter {
         let where_is = self.where_is.borrow().clone()?;
         where_is.call::<Option<String>>(thread).ok()?
     }
+}
+
+/// Returns how long the processor has worked for this thread.
+fn worked() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.try_into().unwrap_or_default())
 }

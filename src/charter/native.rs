@@ -10,6 +10,7 @@ use mlua::{Function, Lua, LuaString, Table, Value as LuaValue};
 use super::declare::Registry;
 use super::error::{CharterError, cut};
 use super::json;
+use super::loops;
 use super::meter::Meter;
 use super::point;
 use super::shipped;
@@ -30,6 +31,7 @@ pub(super) fn table(
 ) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     table.set("null", LuaValue::NULL)?;
+    table.set("each_name", loops::EACH)?;
     table.set(
         "nearest",
         lua.create_function(|_, (name, names): (String, Vec<String>)| {
@@ -38,6 +40,10 @@ pub(super) fn table(
     )?;
     table.set("find_plain", lua.create_function(find_plain)?)?;
     table.set("split", lua.create_function(split)?)?;
+    table.set(
+        "longest_set",
+        lua.create_function(|_, pattern: LuaString| Ok(longest_set(&pattern.as_bytes()) as f64))?,
+    )?;
     table.set("error_text", lua.create_function(|_, value: LuaValue| Ok(value.as_error().map(text_of)))?)?;
     table.set(
         "is_memory",
@@ -127,7 +133,8 @@ type Declaration = (String, LuaValue, LuaValue, Option<Function>, String, u32);
 /// Compiles one file for an environment.
 pub(super) fn compile(lua: &Lua, sources: &Sources, name: &str, env: LuaValue) -> mlua::Result<Function> {
     let text = sources.text(name).ok_or_else(|| mlua::Error::runtime(format!("there is no file {name}")))?;
-    let chunk = lua.load(text).set_name(format!("={name}")).set_mode(mlua::chunk::ChunkMode::Text);
+    let text = loops::guarded(text);
+    let chunk = lua.load(&*text).set_name(format!("={name}")).set_mode(mlua::chunk::ChunkMode::Text);
     match env {
         LuaValue::Table(env) => chunk.set_environment(env).into_function(),
         _ => chunk.into_function(),
@@ -218,6 +225,30 @@ fn module(lua: &Lua, sources: &Sources, name: &str, env: LuaValue) -> Result<Fun
     compile(lua, sources, &file, env).map_err(|error| text_of(&error))
 }
 
+/// Returns with how many letters of a pattern one byte of a text may be compared before the clock is looked at.
+fn longest_set(pattern: &[u8]) -> usize {
+    let (mut longest, mut at) = (1, 0);
+    while let Some(&letter) = pattern.get(at) {
+        at += match letter {
+            b'%' => 2,
+            b'[' => {
+                // The first letter belongs to the set, also where it is a `]`.
+                let mut end = at + if pattern.get(at + 1) == Some(&b'^') { 2 } else { 1 };
+                loop {
+                    end += if pattern.get(end) == Some(&b'%') { 2 } else { 1 };
+                    if pattern.get(end).is_none_or(|letter| *letter == b']') {
+                        break;
+                    }
+                }
+                longest = longest.max(end.saturating_sub(at + 1));
+                end + 1 - at
+            }
+            _ => 1,
+        };
+    }
+    longest
+}
+
 /// Splits a text in linear time; the separator is not empty.
 fn split(lua: &Lua, (text, separator): (LuaString, LuaString)) -> mlua::Result<Table> {
     let (text, separator) = (text.as_bytes(), separator.as_bytes());
@@ -251,4 +282,27 @@ fn find_plain(
         Some(at) => (Some(start + at + 1), Some(start + at + pattern.len())),
         None => (None, None),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::longest_set;
+
+    #[test]
+    fn sets_of_a_pattern_are_measured_as_the_library_reads_them() {
+        let cases = [
+            ("abc", 1),
+            ("[ab]", 2),
+            ("^[^bbb]*", 4),
+            ("[]x]y[%]zz]", 4),
+            ("%[abcdef]", 1),
+            ("[^]abc", 5),
+            ("[%a_][%w_]*", 3),
+            ("[", 1),
+            ("%", 1),
+        ];
+        for (pattern, longest) in cases {
+            assert_eq!(longest_set(pattern.as_bytes()), longest, "{pattern}");
+        }
+    }
 }

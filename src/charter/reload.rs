@@ -3,7 +3,7 @@
 //! A new generation is built beside the running one and swapped in one step; a failure changes nothing and is kept.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,11 +15,9 @@ use super::error::{CharterError, CharterErrors};
 use super::sources::Sources;
 use super::vm::Loaded;
 use super::{Inner, Upward};
+use crate::config::LastGood;
 use crate::fleet::difference::Change;
 use crate::fleet::team::Generation;
-
-/// The file with the last good sources, in the state directory.
-const LAST_GOOD: &str = "charter-last-good.json";
 
 /// How many changes are written into the log at a load; all are shown at the doors.
 const MOST_TOLD: usize = 20;
@@ -39,7 +37,7 @@ pub(super) enum Why {
 pub(super) struct Memory {
     /// The newest generation that was ever in force.
     last: Option<Generation>,
-    /// The hash of the files that were refused last.
+    /// The hash of the files that were refused last, or why they cannot be read.
     refused: Option<String>,
     /// The hash of the last good copy, at the start.
     copy: Option<String>,
@@ -76,26 +74,24 @@ impl Memory {
 }
 
 impl Inner {
-    /// Loads the charter for the first time; a broken one falls back to the last good copy.
+    /// Loads the charter for the first time; a broken one falls back to the last good copy, and so does one that is not
+    /// there, if the copy is of that directory.
     pub(super) async fn open(self: &Arc<Self>) -> Result<(), CharterErrors> {
-        let dir = self.dir.clone();
-        if !dir.is_dir() {
+        let (dir, state) = (self.dir.clone(), self.state.clone());
+        let copy = blocking(move || read_copy(&state)).await.flatten();
+        if !dir.is_dir() && copy.as_ref().is_none_or(|copy| copy.dir != dir) {
             return Err(CharterError::plain(format!("the charter directory {} does not exist", dir.display())).into());
         }
-        let file = self.state.join(LAST_GOOD);
-        let copy = blocking(move || read_copy(&file)).await.flatten();
-        if let Some(copy) = &copy {
+        let copy = copy.map(|copy| (copy.generation, Sources::from_files(copy.files)));
+        if let Some((number, copy)) = &copy {
             let mut memory = self.reloading.lock().await;
             memory.copy = Some(copy.hash().to_owned());
-            if let Some(last) = &mut memory.last {
-                // The store knows the number, the copy the files: unchanged files keep their number over a restart.
-                last.hash = copy.hash().to_owned();
-            }
+            memory.last = known(memory.last.take(), *number, copy.hash());
         }
         if self.reload(Why::Start).await.is_ok() {
             return Ok(());
         }
-        let Some(sources) = copy else { return Ok(()) };
+        let Some((_, sources)) = copy else { return Ok(()) };
         tracing::error!("the charter cannot be taken as it is; the last good copy of it comes into force");
         let mut memory = self.reloading.lock().await;
         let generation = memory.next(sources.hash());
@@ -115,7 +111,11 @@ impl Inner {
         let read = read.unwrap_or_else(|| Err(CharterError::plain("the charter could not be read").into()));
         let sources = match read {
             Ok(sources) => Arc::new(sources),
-            Err(errors) => return Err(self.refuse(&mut memory, String::new(), errors, Vec::new())),
+            // What cannot be read has no hash; another mistake is another refusal.
+            Err(errors) => {
+                let what = errors.to_string();
+                return Err(self.refuse(&mut memory, what, errors, Vec::new()));
+            }
         };
         let hash = sources.hash().to_owned();
         if self.current().is_some_and(|current| current.sources.hash() == hash) {
@@ -173,11 +173,16 @@ impl Inner {
     pub(super) async fn swap(self: &Arc<Self>, memory: &mut Memory, loaded: Loaded, last_good: bool) {
         let (text, hash) = (Arc::<str>::from(loaded.sources.to_text()), loaded.sources.hash().to_owned());
         // Before any run can begin under it: its sources must be there when it is replayed.
-        if let Err(error) = self.journal.save_sources(hash, Arc::clone(&text)).await {
+        if let Err(error) = self.journal.save_sources(hash, text).await {
             tracing::error!(%error, "the charter's sources could not be kept; runs would not survive a change of the charter");
         }
-        let file = self.state.join(LAST_GOOD);
-        blocking(move || keep(&file, &text)).await;
+        let copy = LastGood {
+            dir: self.dir.clone(),
+            generation: loaded.team.generation.number,
+            files: loaded.sources.iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
+        };
+        let state = self.state.clone();
+        blocking(move || keep(&state, &copy)).await;
         let team = Arc::clone(&loaded.team);
         let sources = Arc::clone(&loaded.sources);
         let now = Some(self.watched(loaded));
@@ -209,6 +214,8 @@ impl Inner {
         }
         let event = json!({"event": "charter_loaded", "generation": team.generation.number, "last_good": last_good});
         self.up(Upward::Team(team));
+        // One more VM may only wait for its runs now.
+        self.freed.notify_one();
         self.tell("charter_loaded", event);
     }
 
@@ -241,24 +248,35 @@ impl Inner {
     }
 }
 
-/// Reads the last good copy; a copy that is there and cannot be read is as good as none, but not in silence.
-fn read_copy(file: &Path) -> Option<Sources> {
-    let read = match fs::read_to_string(file) {
-        Ok(text) => Sources::from_text(&text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => Err(format!("cannot read the last good copy: {error}")),
-    };
-    read.map_err(|error| tracing::error!(file = %file.display(), error, "the last good copy is of no use")).ok()
+/// Returns the newest generation of all, of which the store knows the number, and the copy the files as well. The copy is
+/// written first, so after a kill it may be ahead; its number is its files' all the same. Where it is behind, nobody knows
+/// the files of the newest one.
+fn known(stored: Option<Generation>, number: u64, hash: &str) -> Option<Generation> {
+    let stored = stored.map_or(0, |last| last.number);
+    // A copy from before it had a number is that of the newest generation.
+    let number = if number == 0 { stored } else { number };
+    let hash = if number >= stored { hash.to_owned() } else { String::new() };
+    Some(Generation { number: number.max(stored), hash }).filter(|last| last.number > 0)
 }
 
-fn keep(file: &Path, text: &str) {
+/// Reads the last good copy; a copy that is there and cannot be read is as good as none, but not in silence.
+fn read_copy(state: &Path) -> Option<LastGood> {
+    let said = |error: &io::Error| {
+        let file = LastGood::file(state);
+        tracing::error!(file = %file.display(), %error, "the last good copy is of no use");
+    };
+    LastGood::read(state).inspect_err(said).ok().flatten()
+}
+
+fn keep(state: &Path, copy: &LastGood) {
+    let file = LastGood::file(state);
     let beside = file.with_extension("json.new");
     let write = || {
         let mut new = fs::File::create(&beside)?;
-        new.write_all(text.as_bytes())?;
+        serde_json::to_writer(&mut new, copy)?;
         // A name that outlives a power cut must not be the name of an empty file.
         new.sync_all()?;
-        fs::rename(&beside, file)
+        fs::rename(&beside, &file)
     };
     let done: io::Result<()> = write();
     if let Err(error) = done {
@@ -268,4 +286,22 @@ fn keep(file: &Path, text: &str) {
 
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::known;
+    use crate::fleet::team::Generation;
+
+    #[test]
+    fn a_number_is_of_one_charter_whichever_of_store_and_copy_is_ahead() {
+        let stored = |number| Some(Generation { number, hash: String::new() });
+        let is = |number, hash: &str| Some(Generation { number, hash: hash.to_owned() });
+        assert_eq!(known(stored(5), 5, "b"), is(5, "b"), "nothing happened");
+        assert_eq!(known(stored(5), 6, "b"), is(6, "b"), "killed between the copy and the store");
+        assert_eq!(known(stored(5), 4, "b"), is(5, ""), "the copy could not be written");
+        assert_eq!(known(stored(5), 0, "b"), is(5, "b"), "a copy without a number");
+        assert_eq!(known(None, 1, "b"), is(1, "b"), "killed in the first start");
+        assert_eq!(known(None, 0, "b"), None);
+    }
 }

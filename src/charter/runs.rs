@@ -45,12 +45,25 @@ pub(super) struct Runs {
     held: Option<usize>,
     /// What is left of the others is their journal.
     asleep: HashSet<RunId>,
+    /// Those of which nobody was told yet that they sleep.
+    untold: Vec<RunId>,
 }
 
 impl Runs {
     /// Returns an executor that holds so many runs that wait; what comes for another one is answered with "it sleeps".
     pub(super) fn holding(held: usize) -> Runs {
         Runs { held: Some(held), ..Runs::default() }
+    }
+
+    /// Holds so many runs that wait from now on.
+    pub(super) fn hold(&mut self, held: usize) {
+        self.held = Some(held);
+        self.sleep(held);
+    }
+
+    /// Returns the runs that fell asleep since this was asked last.
+    pub(super) fn fell_asleep(&mut self) -> Vec<RunId> {
+        std::mem::take(&mut self.untold)
     }
 
     /// Returns an executor without runs that holds as many of those that wait.
@@ -199,6 +212,7 @@ impl Runs {
             if let Some((_, id)) = self.resting.pop_first() {
                 self.runs.remove(&id);
                 self.asleep.insert(id);
+                self.untold.push(id);
             }
         }
         many > 0

@@ -161,7 +161,9 @@ fn walk(
         };
         if meta.is_dir() {
             if is_name(&name) && prefix.matches('/').count() < 8 {
-                walk(&path, &format!("{prefix}{name}/"), found, errors)?;
+                let below = format!("{prefix}{name}/");
+                let done = walk(&path, &below, found, errors);
+                errors.extend(done.err().and_then(|error| unread(&below, &error)));
             }
             continue;
         }
@@ -207,6 +209,13 @@ fn walk(
         }
     }
     Ok(())
+}
+
+/// Returns what is wrong with a directory below; one that vanished meanwhile is not there.
+fn unread(dir: &str, error: &io::Error) -> Option<CharterError> {
+    let said =
+        || CharterError { file: Some(dir.to_owned()), ..CharterError::plain(format!("cannot read it: {error}")) };
+    (error.kind() != io::ErrorKind::NotFound).then(said)
 }
 
 /// Returns a text without the mark by which some editors begin a file, and which Lua skips, too.
@@ -279,6 +288,14 @@ mod tests {
         assert!(made.success());
         let errors = Sources::read(dir.path()).expect_err("not a file");
         assert_eq!(errors.to_string(), "a.lua: this is not a regular file");
+    }
+
+    #[test]
+    fn a_directory_below_that_cannot_be_read_is_named_and_one_that_vanished_is_passed_over() {
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let said = unread("recipes/", &denied).map(|error| error.to_string());
+        assert_eq!(said.as_deref(), Some("recipes/: cannot read it: permission denied"));
+        assert!(unread("recipes/", &io::Error::from(io::ErrorKind::NotFound)).is_none());
     }
 
     #[test]

@@ -35,6 +35,8 @@ const MOST_EVENTS: usize = 1000;
 pub(super) enum Said {
     /// Its code came to something.
     Reached(RunInput),
+    /// It fell asleep in the VM that has this pulse.
+    Sleeps(RunId, Arc<Pulse>),
     /// Something came for it while it slept: it must be started again.
     Asleep(RunId),
 }
@@ -48,7 +50,7 @@ pub(super) enum Job {
         /// How the team stands.
         team: TeamLoad,
         /// Where the answer goes.
-        reply: oneshot::Sender<Answer>,
+        reply: Box<dyn FnOnce(Answer) + Send>,
     },
     /// Begin or go on with a run.
     Start {
@@ -65,6 +67,8 @@ pub(super) enum Job {
     Refuse(RunId, StepPath, Refusal),
     /// Forget a run.
     Drop(RunId),
+    /// Hold so many runs that wait; the others sleep.
+    Hold(usize),
     /// Call the handlers of an event.
     Event {
         /// Its name.
@@ -108,7 +112,7 @@ impl From<CharterError> for Unfit {
 
 /// The signs of life of a VM's thread.
 #[derive(Default)]
-struct Pulse {
+pub(super) struct Pulse {
     /// Counts up while scripts run and jobs are done.
     beat: Arc<AtomicU64>,
     /// True while there is something to do.
@@ -171,6 +175,11 @@ impl Loaded {
         let _ = self.jobs.send(job);
     }
 
+    /// Returns whether this is the VM that has this pulse.
+    pub(super) fn has(&self, pulse: &Arc<Pulse>) -> bool {
+        Arc::ptr_eq(&self.pulse, pulse)
+    }
+
     /// Returns the count of signs of life, or nothing while the thread has nothing to do.
     pub(super) fn beat(&self) -> Option<u64> {
         let pulse = &self.pulse;
@@ -199,7 +208,7 @@ impl Loaded {
     }
 }
 
-fn serve(world: &World, mut runs: Runs, inbox: &Receiver<Job>, out: &UnboundedSender<Said>, pulse: &Pulse) {
+fn serve(world: &World, mut runs: Runs, inbox: &Receiver<Job>, out: &UnboundedSender<Said>, pulse: &Arc<Pulse>) {
     let mut draw = entropy();
     let tell = |said: Said| {
         if !pulse.abandoned.load(Ordering::Acquire) {
@@ -257,6 +266,9 @@ fn serve(world: &World, mut runs: Runs, inbox: &Receiver<Job>, out: &UnboundedSe
                 more |= !events.is_empty();
             }
         }
+        for run in runs.fell_asleep() {
+            tell(Said::Sleeps(run, Arc::clone(pulse)));
+        }
         if world.is_exhausted() {
             pulse.exhausted.store(true, Ordering::Release);
         }
@@ -275,7 +287,7 @@ fn take(world: &World, runs: &mut Runs, job: Job, tell: &dyn Fn(Said)) {
     let mut reached = |input| tell(Said::Reached(input));
     match job {
         Job::Route { task, team, reply } => {
-            let _ = reply.send(rubric::ask(world, &task, &team));
+            reply(rubric::ask(world, &task, &team));
             world.tidy();
         }
         Job::Start { run, job, finished } => runs.start(world, &run, &job, finished, &mut reached),
@@ -290,6 +302,7 @@ fn take(world: &World, runs: &mut Runs, job: Job, tell: &dyn Fn(Said)) {
             }
         }
         Job::Drop(run) => runs.drop(run),
+        Job::Hold(many) => runs.hold(many),
         Job::Event { event, payload, reply } => {
             reply(handlers::call(world, &event, &payload));
         }

@@ -19,8 +19,10 @@ use super::{Inner, Upward};
 const REST: Duration = Duration::from_millis(100);
 /// How often whoever has no daemon looks at the files without any hint.
 const LOOK: Duration = Duration::from_secs(2);
-/// How long an unquiet directory can put that off.
+/// After this long an unquiet directory is read as well: somebody else may write beside the charter for ever.
 const CAP: Duration = Duration::from_secs(1);
+/// How long the charter itself may go on changing before it is taken as it is.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// Reloads when the directory changes.
 ///
@@ -43,7 +45,7 @@ pub(super) async fn watch(inner: Arc<Inner>, poll: Duration, listens: bool) {
         // A refusal is in the status and in the log; nobody waits for it here.
         let _ = inner.reload(Why::Hint).await;
         match tokio::time::timeout(poll, hints.recv()).await {
-            Ok(_) => settle(&mut hints).await,
+            Ok(_) => settle(&inner, &mut hints).await,
             // Whoever edits sees it at once; the leader hears of what was left as it is.
             Err(_) => {
                 tell_leader(&inner, &mut told);
@@ -55,21 +57,49 @@ pub(super) async fn watch(inner: Arc<Inner>, poll: Duration, listens: bool) {
 
 /// Waits until the files are at rest, where they changed and no hint came: half of a checkout may be a charter too.
 async fn rest(inner: &Inner) {
-    let hash = || async {
-        let dir = inner.dir.clone();
-        blocking(move || Sources::read(&dir).map(|sources| sources.hash().to_owned()).unwrap_or_default()).await
-    };
-    let (began, mut seen) = (Instant::now(), hash().await);
-    if inner.current().map(|current| current.sources.hash().to_owned()) == seen {
-        return;
-    }
-    while began.elapsed() < CAP {
+    let (began, mut still) = (Instant::now(), Still::default());
+    while still.look(inner).await == Seen::Moving && began.elapsed() < LONGEST {
         tokio::time::sleep(REST).await;
-        let now = hash().await;
-        if now == seen {
-            return;
+    }
+}
+
+/// What was read of a charter that changes: its hash, or why it cannot be read.
+#[derive(Default)]
+struct Still {
+    seen: Option<String>,
+}
+
+/// What one more look has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// The files in force.
+    InForce,
+    /// The same as the last time.
+    Same,
+    /// The same as the last time, but it cannot be read, or files are missing that are in force: they may be written anew.
+    Holes,
+    /// Something else.
+    Moving,
+}
+
+impl Still {
+    async fn look(&mut self, inner: &Inner) -> Seen {
+        let dir = inner.dir.clone();
+        let now = blocking(move || Sources::read(&dir).map_err(|errors| errors.to_string())).await;
+        let in_force = inner.current().map(|current| Arc::clone(&current.sources)).unwrap_or_default();
+        self.judge(&now.unwrap_or_else(|| Err(String::new())), &in_force)
+    }
+
+    fn judge(&mut self, now: &Result<Sources, String>, in_force: &Sources) -> Seen {
+        let what = now.as_ref().map_or_else(String::clone, |sources| sources.hash().to_owned());
+        let is_known = self.seen.as_ref() == Some(&what);
+        self.seen = Some(what);
+        match now {
+            Ok(now) if now.hash() == in_force.hash() => Seen::InForce,
+            _ if !is_known => Seen::Moving,
+            Ok(now) if in_force.iter().all(|(name, _)| now.text(name).is_some()) => Seen::Same,
+            _ => Seen::Holes,
         }
-        seen = now;
     }
 }
 
@@ -86,11 +116,19 @@ fn tell_leader(inner: &Inner, told: &mut Option<String>) {
     *told = error;
 }
 
-async fn settle(hints: &mut Receiver<()>) {
-    let began = Instant::now();
-    while began.elapsed() < CAP {
+/// Waits until the directory was quiet for a while. If it never is, until two looks have found the same files, and none of
+/// those in force vanished: each half of a slow checkout may be a charter, too, and would take away whole roles.
+async fn settle(inner: &Inner, hints: &mut Receiver<()>) {
+    let (began, mut looked, mut still) = (Instant::now(), Instant::now(), Still::default());
+    while began.elapsed() < LONGEST {
         if tokio::time::timeout(REST, hints.recv()).await.is_err() {
             return;
+        }
+        if began.elapsed() >= CAP && looked.elapsed() >= REST {
+            looked = Instant::now();
+            if matches!(still.look(inner).await, Seen::InForce | Seen::Same) {
+                return;
+            }
         }
     }
 }
@@ -195,4 +233,29 @@ fn matters(event: &Event, dir: &Path) -> bool {
         && event.paths.iter().any(|path| {
             path.starts_with(dir) || dir.starts_with(path) || real().starts_with(path) || path.starts_with(real())
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_stand_still_once_two_looks_find_the_same_and_none_is_missing() {
+        let files = |names: &[&'static str]| Sources::from_files(names.iter().map(|name| (*name, "-- x")));
+        let (in_force, whole, part) =
+            (files(&["a.lua", "b.lua"]), files(&["a.lua", "b.lua", "c.lua"]), files(&["a.lua"]));
+        let mut still = Still::default();
+        let looks = [
+            (Ok(part.clone()), Seen::Moving),
+            (Ok(part), Seen::Holes),
+            (Err("it is empty".to_owned()), Seen::Moving),
+            (Err("it is empty".to_owned()), Seen::Holes),
+            (Ok(whole.clone()), Seen::Moving),
+            (Ok(whole), Seen::Same),
+            (Ok(in_force.clone()), Seen::InForce),
+        ];
+        for (now, seen) in looks {
+            assert_eq!(still.judge(&now, &in_force), seen);
+        }
+    }
 }

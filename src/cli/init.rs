@@ -148,6 +148,10 @@ mod tests {
             true
         }
 
+        fn has_copy(&self, _: &Path, _: &Path) -> bool {
+            false
+        }
+
         fn read_private(&self, _: &Path) -> Result<String, TokenError> {
             Err(("no token is asked for".into(), ""))
         }

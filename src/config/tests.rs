@@ -26,6 +26,10 @@ impl Machine for Small {
         self.0.iter().any(|dir| Path::new(dir) == path)
     }
 
+    fn has_copy(&self, state: &Path, charter: &Path) -> bool {
+        (state, charter) == (Path::new("/w/state"), Path::new("/w/mounted/later"))
+    }
+
     fn read_private(&self, file: &Path) -> Result<String, TokenError> {
         match file.to_str() {
             Some("/e/good" | "/abs/good") => Ok(format!("{TOKEN}\n")),
@@ -180,6 +184,14 @@ fn arguments_go_before_the_file() {
     assert_eq!(config.listen.to_string(), "127.0.0.1:0");
     assert_eq!(config.charter, CharterSource::Dir("/w/team".into()));
     assert_eq!(config.state, PathBuf::from("/w/state"));
+}
+
+#[test]
+fn a_charter_that_is_not_there_yet_will_do_where_a_copy_of_it_is() {
+    let (charter, state) = (Some("mounted/later".into()), Some("state".into()));
+    let config = of(&Args { charter: charter.clone(), state, ..Args::default() }, "").unwrap();
+    assert_eq!(config.charter, CharterSource::Dir("/w/mounted/later".into()));
+    of(&Args { charter, ..Args::default() }, "").unwrap_err();
 }
 
 #[test]

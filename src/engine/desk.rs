@@ -326,7 +326,9 @@ impl Handle {
     /// Returns what files would change: these, or those that lie in the charter's directory.
     pub async fn difference(&self, caller: &Caller, files: Option<Files>) -> Result<Difference, Refusal> {
         rules::check(caller, Verb::Charter)?;
-        Ok(self.policy().difference(files).await)
+        let mut difference = self.policy().difference(files).await;
+        self.fleet().foresee(&mut difference);
+        Ok(difference)
     }
 
     /// Loads the charter anew if it changed.

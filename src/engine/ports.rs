@@ -192,7 +192,7 @@ pub struct CharterStatus {
     pub difference: Option<Difference>,
     /// How many loads were refused since the daemon started.
     pub rejected: u64,
-    /// How often a rubric was skipped because of an error since the daemon started.
+    /// How often a rubric was skipped because of an error, or all together answered too late, since the daemon started.
     pub rubric_errors: u64,
     /// How often a handler of an event failed since the daemon started.
     pub handler_errors: u64,

@@ -78,7 +78,7 @@ pub fn between(old: &Team, new: &Team) -> Vec<Change> {
     each(&old.roles, &new.roles, |name, how| {
         let words = match how {
             How::New => format!("role '{name}' is new"),
-            How::Gone => format!("role '{name}' is removed: {gone}, and nothing can be sent to it any more"),
+            How::Gone => format!("{}: {gone}, and nothing can be sent to it any more", removed(name)),
             How::Other(fields) => format!("role '{name}': {fields}{}", lowered(old, new, name)),
         };
         say(Part::Role, name, words);
@@ -109,6 +109,11 @@ pub fn between(old: &Team, new: &Team) -> Vec<Change> {
         say(Part::Handler, event, format!("{event} is handled from then on"));
     }
     changes
+}
+
+/// Returns how the words begin of a role that is removed.
+pub(super) fn removed(role: &str) -> String {
+    format!("role '{role}' is removed")
 }
 
 enum How {

@@ -41,6 +41,7 @@ impl Fleet {
     fn hand_out(&mut self, cx: &mut Cx, team: &Arc<Team>) {
         let waiting: Vec<RoleName> =
             self.queues.iter().filter(|(_, queue)| !queue.is_empty()).map(|(role, _)| role.clone()).collect();
+        self.miss(cx, team, &waiting);
         let mut order = self.in_order(team, &waiting);
         while let Some(role) = order.first().cloned() {
             match self.next_pair(cx, team, &role) {

@@ -20,6 +20,7 @@ use super::pause::Pause;
 use super::queue::Queue;
 use super::record::{Event, KeyUse, Record};
 use super::refusal::Refusal;
+use super::removed::Missed;
 use super::run::{Run, Step as RunStep};
 use super::seat::Seat;
 use super::starts::Starts;
@@ -111,6 +112,7 @@ pub struct Fleet {
     pub(super) resting: OrdMap<WorkerName, Time>,
     pub(super) parked: OrdMap<RoleName, Time>,
     pub(super) budgets: OrdMap<RoleName, Arc<Budget>>,
+    pub(super) missed: OrdMap<RoleName, Missed>,
     pub(super) paused: Option<Pause>,
     /// Sessions that wait for their start, in the order in which they were wanted.
     pub(super) to_start: OrdSet<(u64, WorkerName)>,
@@ -183,6 +185,7 @@ impl Fleet {
             resting: OrdMap::new(),
             parked: OrdMap::new(),
             budgets: OrdMap::new(),
+            missed: OrdMap::new(),
             paused: None,
             to_start: OrdSet::new(),
             ending: OrdSet::new(),

@@ -50,6 +50,8 @@ pub enum Timer {
     Starts,
     /// A role that waits after a failure may go on, or what failed is long ago.
     Budget(RoleName),
+    /// What waits for a role that was removed fails.
+    Missed(RoleName),
     /// The hours of a role change how much it may be handed, and something waits for it.
     Opening(RoleName),
 }
@@ -178,6 +180,7 @@ impl Fleet {
             // What is due is found at the end of the step.
             Timer::Starts | Timer::Opening(_) => {}
             Timer::Budget(role) => self.budget_due(cx, &role),
+            Timer::Missed(role) => self.missed_long(cx, &role),
         }
     }
 }

@@ -43,7 +43,7 @@ impl Fleet {
             (Address::Worker(_), Ok(role)) => role,
             (Address::Worker(_), Err(refusal)) => return refusal.message,
         };
-        let Some(spec) = team.roles.get(&role) else { return format!("role '{role}' is not in the charter any more") };
+        let Some(spec) = team.roles.get(&role) else { return self.why_missed(&role, now) };
         if let Address::Worker(name) = &turn.to
             && let Some(worker) = self.workers.get(name).filter(|worker| !worker.is_free())
         {

@@ -306,6 +306,61 @@ async fn a_broken_charter_starts_with_the_last_good_copy_or_degraded() {
 }
 
 #[tokio::test]
+async fn a_directory_that_is_not_there_yet_is_waited_for_with_the_last_good_copy() {
+    let (dir, house) = house().await;
+    drop(house);
+    let (charter, state, away) = (dir.path().join("charter"), dir.path().join("state"), dir.path().join("away"));
+    fs::rename(&charter, &away).unwrap();
+    let mut house = House::open(charter.clone(), state, FakeJournal::default(), None).await;
+    let status = house.charter.status();
+    assert!(
+        status.last_good && status.error.is_some_and(|error| error.starts_with("cannot read the charter directory"))
+    );
+    house.charter.route(task(None), free(&["w-a", "w-b"])).await.expect("the copy answers");
+    write(&away, "more.lua", "fleet.role('late', { profiles = { 'echo' } })\n");
+    fs::rename(&away, &charter).unwrap();
+    while !house.team().await.roles.contains_key(&"late".into()) {}
+    assert_eq!(house.charter.status().error, None);
+}
+
+#[tokio::test]
+async fn a_number_names_one_charter_also_after_a_kill_between_the_copy_and_the_store() {
+    let (dir, house) = house().await;
+    let (charter, state) = (dir.path().join("charter"), dir.path().join("state"));
+    let first = house.charter.status().generation;
+    write(&charter, "more.lua", "-- another one\n");
+    house.charter.reload().await.unwrap();
+    let second = house.charter.status().generation;
+    drop(house);
+    // The engine had not committed the second one.
+    let stored = Some(fleetd::fleet::team::Generation { hash: String::new(), ..first.clone() });
+    let house = House::open(charter.clone(), state.clone(), FakeJournal::default(), stored.clone()).await;
+    assert_eq!((first.number, house.charter.status().generation), (1, second));
+    drop(house);
+    write(&charter, "more.lua", "-- a third one\n");
+    let house = House::open(charter, state, FakeJournal::default(), stored).await;
+    assert_eq!(house.charter.status().generation.number, 3);
+}
+
+#[tokio::test]
+async fn each_reason_for_which_files_cannot_be_read_is_a_refusal_of_its_own() {
+    let (dir, house) = house().await;
+    let file = dir.path().join("charter/more.lua");
+    let mut refused = Vec::new();
+    for (bytes, times) in [(&b""[..], 1), (b"\xff", 2), (b"-- \0", 3)] {
+        // Not in place: whoever looks in between would find it empty.
+        fs::write(dir.path().join("charter/.bytes"), bytes).unwrap();
+        fs::rename(dir.path().join("charter/.bytes"), &file).unwrap();
+        for _ in 0..2 {
+            refused.push(house.charter.reload().await.expect_err("it cannot be read").message);
+        }
+        assert_eq!(house.charter.status().rejected, times);
+    }
+    refused.dedup();
+    assert_eq!(refused.len(), 3, "{refused:?}");
+}
+
+#[tokio::test]
 async fn a_save_that_fails_its_tests_is_not_taken_over() {
     let (dir, house) = house().await;
     let charter = dir.path().join("charter");

@@ -3,17 +3,24 @@
 
 use fleetd::fleet::acts::Action;
 use fleetd::fleet::caller::Caller;
+use fleetd::fleet::difference::{Difference, between};
 use fleetd::fleet::input::{Call, Input};
 use fleetd::fleet::team::Team;
 use fleetd::fleet::time::Span;
 use fleetd::fleet::turn::Outcome;
 
-use super::fleet_stage::{Stage, team};
+use super::fleet_stage::{Stage, part, team};
 
 fn changed(number: u64, max_busy: u32, change: impl FnOnce(&mut Team)) -> Input {
     let mut team = (*team(number, max_busy)).clone();
     change(&mut team);
     Input::Team(team.into())
+}
+
+fn no_w(number: u64) -> Team {
+    let mut team = (*team(number, 1)).clone();
+    team.roles.remove(&"w".into());
+    team
 }
 
 #[test]
@@ -51,6 +58,57 @@ fn a_worker_that_comes_up_after_its_role_was_removed_goes_again() {
     assert!(stage.orders().is_empty());
     stage.up("s-1");
     assert_eq!(stage.orders(), ["stop s-1"]);
+}
+
+#[test]
+fn what_waits_for_a_removed_role_fails_unless_that_is_undone_within_a_minute() {
+    let mut stage = Stage::with(1);
+    let run = stage.runs(None);
+    let (busy, queued, only_it) = (stage.send("w"), stage.send("w"), stage.send("w-1"));
+    stage.reach(run, "send#1", part("w", None, 3));
+    let without = |number| Input::Team(no_w(number).into());
+    let mut difference = Difference { changes: between(&team(1, 1), &no_w(2)), ..Difference::default() };
+    stage.fleet.foresee(&mut difference);
+    let words: Vec<&str> = difference.changes.iter().map(|change| change.words.as_str()).collect();
+    let waits = "; 2 messages and 1 step that wait for it fail 1m00s later";
+    assert!(words.iter().any(|words| words.ends_with(waits)), "{words:?}");
+
+    stage.step(without(2));
+    stage.after(Span::seconds(20));
+    let why = "role 'w' was removed by generation 2; what waits for it fails in 40s unless it comes back";
+    assert_eq!(stage.waits(queued), why);
+    // It is undone, and later done again: what waits has its minute again.
+    stage.step(Input::Team(team(3, 1)));
+    stage.after(Span::seconds(50));
+    assert!(!stage.waits(queued).contains("removed"), "{}", stage.waits(queued));
+    stage.step(without(4));
+    stage.after(Span(59_999));
+    assert!(stage.envelopes.is_empty());
+    stage.after(Span(1));
+    for turn in [queued, only_it] {
+        let envelope = &stage.envelopes[&turn];
+        assert_eq!(envelope.outcome, Outcome::Failed);
+        assert_eq!(envelope.why.as_deref(), Some("role 'w' was removed by generation 4"));
+    }
+    let step = stage.answered(run);
+    assert_eq!((step[0].0.as_str(), &step[0].1["error"]), ("send#1", &serde_json::json!("failed")), "{step:?}");
+    stage.replies(busy);
+    assert_eq!((stage.envelopes[&busy].outcome, stage.worker("w-1")), (Outcome::Replied, "none"));
+}
+
+#[test]
+fn a_worker_that_stayed_for_a_message_of_a_removed_role_goes_with_it_also_after_a_restart() {
+    let mut stage = Stage::with(1);
+    let first = stage.send("w");
+    stage.replies(first);
+    stage.step(Input::Act(Action::ParkRole { role: "w".into(), r#for: Span::days(1) }));
+    let only_it = stage.send("w-1");
+    stage.step(Input::Team(no_w(2).into()));
+    assert_eq!(stage.worker("w-1"), "ready", "a message waits for it");
+    stage.restart();
+    stage.after(Span::minutes(1));
+    assert_eq!(stage.envelopes[&only_it].outcome, Outcome::Failed);
+    assert_eq!(stage.worker("w-1"), "none");
 }
 
 #[test]

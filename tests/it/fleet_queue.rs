@@ -41,7 +41,8 @@ fn every_wait_has_a_reason() {
     let mut without = (*team(2, 1)).clone();
     without.roles.remove(&"w".into());
     stage.step(Input::Team(without.into()));
-    assert_eq!(stage.waits(capped), "role 'w' is not in the charter any more");
+    let why = "role 'w' was removed by generation 2; what waits for it fails in 1m00s unless it comes back";
+    assert_eq!(stage.waits(capped), why);
 }
 
 #[test]

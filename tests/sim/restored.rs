@@ -16,6 +16,7 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("starts", "the gap and the memory are asked anew"),
     ("acted", "what handlers did in the last minute bounds one life of the daemon"),
     ("lately", "it is for decisions of the moment"),
+    ("missed", "a removed role for which something waits is missed anew, once the charter is read"),
     ("draining", "one that is told to end does not come back so"),
     ("nudge", "the leader is told anew"),
     ("unread", "what was shown by a poll and not acknowledged counts as unread again, and all that was"),

@@ -197,3 +197,28 @@ async fn a_charter_that_failed_its_tests_does_not_come_into_force_by_a_restart()
         .expect("in time")
         .expect("it is in force");
 }
+
+#[tokio::test]
+async fn a_rubric_that_is_too_late_is_counted_and_named() {
+    let go = hang::held_at("held");
+    let (dir, mut house) = house().await;
+    house.team().await;
+    let slow = "fleet.route('slow', function(task)\n  print('held')\n  while true do end\nend)\n";
+    write(&dir.path().join("charter"), "a.lua", slow);
+    assert_eq!(house.team().await.generation.number, 2);
+    let refused = house.charter.route(task(None), free(&["w-a", "w-b"])).await.expect_err("it is too late");
+    assert_eq!(refused.message, "the charter did not answer within 2 s");
+    go.send(()).unwrap();
+    let rows = tokio::time::timeout(PATIENCE, async {
+        loop {
+            let status = house.charter.status();
+            if status.rubric_errors > 0 {
+                return status.rubrics;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    let rows = rows.await.expect("it is counted");
+    assert_eq!((rows[0].rubric.as_str(), rows[0].failed, rows[0].place.as_deref()), ("slow", 1, Some("a.lua:3")));
+    assert!(rows[0].failed_at.is_some(), "so that it is told at every door");
+}

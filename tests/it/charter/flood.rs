@@ -20,6 +20,8 @@ const RELOADS: u64 = 500;
 const EVERY: u64 = 10;
 /// So many runs stay open before the oldest goes on.
 const OPEN: usize = 8;
+/// How many VMs there may be while runs of many generations wait: the one in force, and those that were used last.
+const FEW: usize = 5;
 /// What the process may grow by between the hundredth reload and the last one.
 const GROWTH_KIB: u64 = 24 * 1024;
 
@@ -108,9 +110,6 @@ async fn five_hundred_reloads_under_load_lose_nothing_and_leave_nothing() {
     assert_eq!(ended, RELOADS / EVERY, "every run ended");
     assert_eq!(house.charter.status().rubric_errors, 0);
 
-    // One order more, since the courier lets go of ended runs at the next one. A VM's thread ends when it is let go.
-    house.start(1, "waits", json!({}));
-    let _step = house.input().await;
     crate::support::until("the old VMs are gone", || (vms() == 1).then_some(()));
     let grown = resident_kib().saturating_sub(resident);
     assert!(grown < GROWTH_KIB, "{grown} KiB more than after a hundred reloads");
@@ -125,4 +124,38 @@ async fn end_of_one(house: &mut House, began: &HashMap<u64, u64>) -> u64 {
             return 1;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_generations_with_a_run_that_waits_stay_a_few_vms_and_each_run_ends_rightly() {
+    let dir = tempfile::tempdir().unwrap();
+    let (charter, state) = (dir.path().join("charter"), dir.path().join("state"));
+    fs::create_dir_all(charter.join("lib")).unwrap();
+    fs::create_dir_all(&state).unwrap();
+    save(&charter, 1);
+    let mut house = House::open(charter.clone(), state.clone(), FakeJournal::default(), None).await;
+    let (mut open, mut began, mut runs) = (Vec::new(), HashMap::new(), Vec::new());
+    for number in 2..=101 {
+        save(&charter, number);
+        house.charter.reload().await.expect("every save is good");
+        runs.push(house.start(number, "waits", json!({})));
+        began.insert(number, number);
+        open.push(house.input().await);
+    }
+    crate::support::until("the old VMs end", || (vms() <= FEW).then_some(()));
+
+    // Nor does a restart hold them all.
+    let (journal, last) = (house.journal.clone(), house.charter.status().generation);
+    drop(house);
+    let mut house = House::open(charter, state, journal, Some(last)).await;
+    runs.iter().for_each(|run| house.resume(run));
+    for _ in &runs {
+        let _again = house.input().await;
+    }
+    crate::support::until("the old VMs end again", || (vms() <= FEW).then_some(()));
+    for step in open {
+        house.answer(&step, json!(null));
+        end_of_one(&mut house, &began).await;
+    }
+    crate::support::until("all old VMs are gone", || (vms() == 1).then_some(()));
 }

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fleetd::engine::ports::Policy;
 
@@ -433,5 +433,35 @@ async fn files_that_stay_refused_are_told_to_the_leader_once() {
             Upward::Team(team) if team.generation.number == 2 => return,
             _ => {}
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_half_of_a_slow_checkout_comes_into_force() {
+    const FILES: u32 = 100;
+    let mut desk = Desk::new().await;
+    let save = |name: &str, n: u32| {
+        let role = format!("fleet.role('{name}{n}', {{ profiles = {{ 'p' }} }})\n");
+        write(&desk.charter, &format!("r{n}.lua"), &role);
+    };
+    (0..FILES).for_each(|n| save("a", n));
+    while desk.house.team().await.roles.len() <= FILES as usize {}
+    // Too fast for a quiet moment, and too slow for the second after which nobody waits for one.
+    let mut pace = tokio::time::interval(Duration::from_millis(20));
+    let (mut last, mut was_quiet) = (Instant::now(), false);
+    for n in 0..FILES {
+        pace.tick().await;
+        was_quiet |= last.elapsed() > Duration::from_millis(90);
+        last = Instant::now();
+        save("b", n);
+    }
+    // A machine that stood still made a quiet moment, and what lay there then counts.
+    loop {
+        let team = desk.house.team().await;
+        let saved = team.roles.keys().filter(|role| role.as_str().starts_with('b')).count();
+        if saved == FILES as usize {
+            return;
+        }
+        assert!(was_quiet, "{saved} of {FILES} files came into force");
     }
 }
