@@ -57,7 +57,7 @@ use crate::engine::requests::Replayed;
 use crate::fleet::acts::Action;
 use crate::fleet::difference::Difference;
 use crate::fleet::events::FleetEvent;
-use crate::fleet::ids::{RecipeName, RunId};
+use crate::fleet::ids::RecipeName;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{Run, RunEffect, RunInput};
 use crate::fleet::team::{Generation, Routed, Task, Team, TeamLoad};
@@ -146,7 +146,6 @@ struct Inner {
     living: Mutex<Vec<Weak<Loaded>>>,
     status: Mutex<CharterStatus>,
     tally: Mutex<Tally>,
-    ended: Mutex<Vec<RunId>>,
     orders: UnboundedSender<Order>,
     inputs: UnboundedSender<Said>,
     upward: UnboundedSender<Upward>,
@@ -180,7 +179,6 @@ impl Charter {
             tally: Mutex::default(),
             current: Mutex::new(None),
             living: Mutex::new(Vec::new()),
-            ended: Mutex::new(Vec::new()),
             orders: orders.clone(),
             inputs,
             upward,

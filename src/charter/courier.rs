@@ -32,6 +32,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub(super) enum Order {
     /// By the engine.
     Run(RunEffect),
+    /// By the road up, before the engine hears of it: the code of this run has ended, and its generation is needed no more.
+    Ended(RunId),
     /// By a VM: something came for this run while it slept.
     Wake(RunId),
     /// By the watchdog: this generation is stuck; its runs must go on elsewhere.
@@ -66,7 +68,8 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
                     home.give(Job::Refuse(run, path, refusal));
                 }
             }
-            Order::Run(RunEffect::Drop(run)) => {
+            // One whose code has ended is dropped too: it may have been moved to another VM in that moment.
+            Order::Run(RunEffect::Drop(run)) | Order::Ended(run) => {
                 if let Some((_, home)) = homes.remove(&run) {
                     home.give(Job::Drop(run));
                 }
@@ -98,11 +101,6 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
                     }
                 }
             }
-        }
-        // Runs that ended give their generation free.
-        let ended = std::mem::take(&mut *inner.ended.lock().expect("never poisoned: no code runs under it"));
-        for run in ended {
-            homes.remove(&run);
         }
     }
 }
@@ -214,7 +212,7 @@ pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<Said>, _
                     None => return,
                 };
                 if let RunInput::Ended { run, .. } = &input {
-                    inner.ended.lock().expect("never poisoned: no code runs under it").push(*run);
+                    inner.order(Order::Ended(*run));
                 }
                 let Some(task) = task_of(&inner, &input) else {
                     inner.up(Upward::Run(input));

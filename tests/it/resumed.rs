@@ -42,6 +42,16 @@ fn ended(daemon: &Daemon, run: &str) -> Value {
     ended
 }
 
+fn begun(daemon: &Daemon) -> String {
+    let (_, begun) = daemon.post("/v1/run", &json!({ "recipe": "job" }));
+    begun["id"].as_str().unwrap().to_owned()
+}
+
+fn resumed(daemon: &Daemon, run: &str) {
+    let (status, resumed) = daemon.post(&format!("/v1/runs/{run}/resume"), &json!({}));
+    assert_eq!(status, 202, "{resumed}");
+}
+
 fn ran(house: &House) -> Vec<String> {
     std::fs::read_to_string(house.path().join("log")).unwrap().lines().map(str::to_owned).collect()
 }
@@ -51,8 +61,7 @@ fn a_failed_run_is_resumed_with_the_mended_charter_and_does_nothing_twice() {
     let house = House::new(&[]);
     house.write("team.lua", &team(&house, BROKEN));
     let daemon = house.start();
-    let (_, begun) = daemon.post("/v1/run", &json!({ "recipe": "job" }));
-    let run = begun["id"].as_str().unwrap().to_owned();
+    let run = begun(&daemon);
     let failed = ended(&daemon, &run);
     assert_eq!(failed["outcome"], "failed", "{failed}");
     assert!(failed["why"].as_str().unwrap().starts_with("team.lua:11: attempt to index nil"), "{failed}");
@@ -95,8 +104,7 @@ fn code_that_leaves_out_what_the_journal_has_says_so() {
     let house = House::new(&[]);
     house.write("team.lua", &team(&house, BROKEN));
     let daemon = house.start();
-    let (_, begun) = daemon.post("/v1/run", &json!({ "recipe": "job" }));
-    let run = begun["id"].as_str().unwrap().to_owned();
+    let run = begun(&daemon);
     ended(&daemon, &run);
     saved(&house, &daemon, "  return first.text");
     let (_, replayed) = daemon.get(&format!("/v1/runs/{run}/replay?charter=current"));
@@ -108,4 +116,19 @@ fn code_that_leaves_out_what_the_journal_has_says_so() {
     assert_eq!((&replayed["to"], &replayed["why"]), (&json!("diverged"), &json!(why)), "{replayed}");
     let (status, unknown) = daemon.get("/v1/runs/r99/replay");
     assert_eq!(status, 404, "{unknown}");
+}
+
+#[test]
+fn a_run_is_resumed_in_the_daemon_in_which_it_failed_though_nothing_else_runs() {
+    let house = House::new(&[]);
+    house.write("team.lua", &team(&house, "  error('boom')"));
+    let daemon = house.start();
+    let run = begun(&daemon);
+    assert_eq!(ended(&daemon, &run)["outcome"], "failed");
+    let more = "  run:sleep(0.01)\n  return run:send({ to = \"w\", prompt = \"second\\n\" }).text";
+    saved(&house, &daemon, more);
+    resumed(&daemon, &run);
+    let done = ended(&daemon, &run);
+    assert_eq!((&done["outcome"], &done["value"]), (&json!("done"), &json!("did second\n")), "{done}");
+    assert_eq!(ran(&house), ["first", "second"]);
 }
