@@ -8,6 +8,7 @@ pub mod answer;
 mod ask;
 pub mod asked;
 mod barred;
+pub mod begun_anew;
 pub mod bounds;
 pub mod budget;
 pub mod caller;

@@ -173,8 +173,12 @@ pub enum StepRequest {
     /// What the function beside a send (`on_ask`) came to; the fleet takes it at once, and whatever the limit of steps.
     Answer(RunAnswer),
     /// Nobody waits any more for what was begun below this step's path, and why: the rest of a race that was won, of a
-    /// vote that is decided, of parts of which one failed. Taken at once, and whatever the limit of steps.
+    /// vote that is decided. Taken at once, and whatever the limit of steps.
     GiveUp(String),
+    /// The same, since one of the parts had an error, which is then the error of whoever waits for them.
+    Broke(String),
+    /// What a replay is told of a step that was refused.
+    Refused(Value),
 }
 
 /// What a run says to a question that a worker asked in the turn of one of its sends.
@@ -276,6 +280,9 @@ pub struct Step {
     /// How many questions were brought to the run so far, for a send that answers them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<u32>,
+    /// True where its code was given an error and no value: it was refused, or a part of it had one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub raised: bool,
     /// Its number among the run's finished steps, once it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
@@ -299,6 +306,7 @@ impl Step {
             until: None,
             question: None,
             asked: None,
+            raised: false,
             seq: None,
         }
     }

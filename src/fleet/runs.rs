@@ -58,8 +58,8 @@ impl Fleet {
         let row = self.runs.get(&run);
         let begun = row.map_or(0, |run| run.finished_steps + (run.sent - run.settled));
         // An answer is owed to a worker, and what is given up costs on; there are no more of them than questions and steps.
-        if begun >= self.limits.max_steps as u64 && !matches!(request, StepRequest::Answer(_) | StepRequest::GiveUp(_))
-        {
+        let is_owed = matches!(request, StepRequest::Answer(_) | StepRequest::GiveUp(_) | StepRequest::Broke(_));
+        if begun >= self.limits.max_steps as u64 && !is_owed {
             let message = format!("the run has {} steps, which is the most", self.limits.max_steps);
             return Err(Refusal::new(RefusalKind::QueueFull, message));
         }
@@ -124,11 +124,12 @@ impl Fleet {
                 let said = self.answer_of_run(cx, run, &at, answer);
                 self.finish_step(cx, run, &path, said);
             }
-            StepRequest::GiveUp(why) => {
-                self.put_step(cx, step);
-                self.finish_step(cx, run, &path, Value::Null);
-                self.give_up_below(cx, run, &format!("{path}["), &why);
+            StepRequest::Refused(told) => {
+                self.put_step(cx, Step { raised: true, ..step });
+                self.finish_step(cx, run, &path, told);
             }
+            StepRequest::GiveUp(why) => self.give_up_parts(cx, step, &why),
+            StepRequest::Broke(why) => self.give_up_parts(cx, Step { raised: true, ..step }, &why),
         }
         Ok(())
     }

@@ -429,7 +429,7 @@ async fn a_refused_step_is_an_error_at_its_line_and_stays_one_in_a_replay() {
     let again = house.input().await;
     let RunInput::Step { path: second, request, .. } = &again else { panic!("it is journaled") };
     assert_eq!(second, path);
-    let StepRequest::Value(value) = &**request else { panic!("as a value: {request:?}") };
+    let StepRequest::Refused(value) = &**request else { panic!("as one that was refused: {request:?}") };
     house.answer(&again, value.clone());
     let after = house.input().await;
     assert!(matches!(&after, RunInput::Step { path, .. } if path.as_str() == "send#2"), "{after:?}");

@@ -132,3 +132,45 @@ fn a_run_is_resumed_in_the_daemon_in_which_it_failed_though_nothing_else_runs() 
     assert_eq!((&done["outcome"], &done["value"]), (&json!("done"), &json!("did second\n")), "{done}");
     assert_eq!(ran(&house), ["first", "second"]);
 }
+
+#[test]
+fn a_refusal_whose_reason_is_gone_is_not_told_again() {
+    let house = House::new(&[]);
+    let config = |allow: &str| {
+        std::fs::write(house.path().join("fleetd.toml"), format!("[commands]\nallow = [{allow}]\n")).unwrap();
+    };
+    config("");
+    // Of the parts the first is at its second step when the other one is refused, and ends with it.
+    let recipe = r#"
+  local caught = pcall(run.command, run, { "true" })
+  local parts = run:each({ "w", "later" }, function(role, n)
+    if n == 1 then run:send { to = role, prompt = "part\n" } else run:sleep(0.01) end
+    return run:send({ to = role, prompt = n .. "\n" }).text
+  end)
+  return { caught, parts[1], parts[2], run:command({ "echo", "x" }).text }
+"#;
+    house.write("team.lua", &team(&house, recipe));
+    let daemon = house.start();
+    let run = begun(&daemon);
+    let failed = ended(&daemon, &run);
+    assert!(failed["why"].as_str().unwrap().contains("there is no worker 'later'"), "{failed}");
+    let role = "fleet.role(\"later\", { profiles = { \"part\" } })\n";
+    house.write("later.lua", role);
+    let (status, charter) = daemon.post("/v1/charter/reload", &json!({}));
+    assert_eq!(status, 200, "{charter}");
+    let (_, replayed) = daemon.get(&format!("/v1/runs/{run}/replay?charter=current"));
+    assert_eq!(replayed["to"], "waits", "what a replay shows is what happens: {replayed}");
+    resumed(&daemon, &run);
+    let failed = ended(&daemon, &run);
+    assert!(failed["why"].as_str().unwrap().contains("'echo' is not in [commands] allow"), "{failed}");
+
+    daemon.kill();
+    config("\"echo\", \"true\"");
+    let daemon = house.start();
+    resumed(&daemon, &run);
+    let done = ended(&daemon, &run);
+    // The refusal that it went on from is the one thing that stays.
+    let value = json!([false, "did 1\n", "did 2\n", "x\n"]);
+    assert_eq!((&done["outcome"], &done["value"]), (&json!("done"), &value), "{done}");
+    assert_eq!(ran(&house).iter().filter(|line| *line == "2").count(), 1, "{:?}", ran(&house));
+}

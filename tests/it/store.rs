@@ -288,6 +288,24 @@ fn many_callers_share_commits_and_each_gets_its_own_answer() {
 }
 
 #[test]
+fn a_step_that_is_gone_is_as_if_it_had_never_begun_though_it_was_finished() {
+    let place = Place::new();
+    let store = place.open();
+    let path = StepPath::from("send#1");
+    let finished = |seq: u64, value: i32| {
+        let step = Record::Step(Arc::new(step(20, "send#1", Some(seq))));
+        vec![step, Record::StepValue(RunId(20), path.clone(), Arc::new(json!(value)))]
+    };
+    place.wait(store.commit(finished(0, 1))).unwrap();
+    place.wait(store.commit(vec![Record::StepGone(RunId(20), path.clone())])).unwrap();
+    assert_eq!(place.wait(store.finished_steps(RunId(20))).unwrap(), []);
+    assert_eq!(place.wait(store.steps(RunId(20))).unwrap(), []);
+    place.wait(store.commit(finished(0, 2))).unwrap();
+    let [again] = &place.wait(store.finished_steps(RunId(20))).unwrap()[..] else { panic!("it is there again") };
+    assert_eq!(*again.value, json!(2));
+}
+
+#[test]
 fn pruning_drops_old_collected_things_with_their_texts_and_nothing_else() {
     let place = Place::new();
     let store = place.open();

@@ -237,7 +237,8 @@ fn runs_are_written_as_their_schemas_say() {
     written_as::<RunResult>(least.clone(), result.clone());
     let step = json!({
         "run": "r3", "path": "send#1", "verb": "send", "hash": "ab", "what": "to w", "at": "recipes/x.lua:12", "began": 2,
-        "turn": "t17", "child": "r4", "retries": 1, "deadline": "480000ms", "until": 9, "question": "q5", "seq": 1
+        "turn": "t17", "child": "r4", "retries": 1, "deadline": "480000ms", "until": 9, "question": "q5", "raised": true,
+        "seq": 1
     });
     let step_turn = json!({
         "turn": "t17", "state": "working", "outcome": "replied", "worker": "w-1", "age_ms": 9, "waits": "asks a question",
