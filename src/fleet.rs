@@ -34,7 +34,7 @@ pub mod load;
 pub mod mail;
 mod mailbox;
 mod nudge;
-mod orphans;
+pub mod orphans;
 pub mod pause;
 pub mod plan;
 mod pools;

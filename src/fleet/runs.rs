@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::bounds::ended;
+use super::bounds::{ended, not_begun};
 use super::caller::Sender;
 use super::envelope::{Envelope, Finish};
 use super::events::FleetEvent;
 use super::ids::{RunId, StepPath, TurnId};
 use super::input::Effect;
 use super::mail::{About, Asker};
+use super::orphans::{LOST, no_such_worker};
 use super::record::{Event, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::routing::{check_files, check_kind};
@@ -142,8 +143,12 @@ impl Fleet {
             return Err(Refusal::new(RefusalKind::Internal, "a send without an address reached the fleet"));
         };
         let to = self.still_there(to, send.routed.as_deref());
-        self.role_of(&to)?;
-        if let Some(value) = self.closed(cx, step.run) {
+        let lost = self.lost_worker(&to);
+        if lost.is_none() {
+            self.role_of(&to)?;
+        }
+        let nobody = lost.map(|worker| not_begun(cx.now, LOST, &no_such_worker(&worker)));
+        if let Some(value) = self.closed(cx, step.run).or(nobody) {
             let (run, path) = (step.run, step.path.clone());
             self.put_step(cx, step);
             self.finish_step(cx, run, &path, value);
