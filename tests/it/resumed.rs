@@ -174,3 +174,29 @@ fn a_refusal_whose_reason_is_gone_is_not_told_again() {
     assert_eq!((&done["outcome"], &done["value"]), (&json!("done"), &value), "{done}");
     assert_eq!(ran(&house).iter().filter(|line| *line == "2").count(), 1, "{:?}", ran(&house));
 }
+
+#[test]
+fn a_run_whose_charter_is_not_kept_stays_as_it_is_when_it_is_resumed_with_that() {
+    let house = House::new(&[]);
+    house.write("team.lua", &team(&house, BROKEN));
+    let daemon = house.start();
+    let run = begun(&daemon);
+    let failed = ended(&daemon, &run);
+    saved(&house, &daemon, MENDED);
+    daemon.kill();
+    let by_hand = rusqlite::Connection::open(house.state().join("fleet.db")).unwrap();
+    let hash = failed["generation"]["hash"].as_str().unwrap();
+    assert_eq!(by_hand.execute("DELETE FROM sources WHERE hash = ?1", [hash]).unwrap(), 1);
+    drop(by_hand);
+    let daemon = house.start();
+    let (status, refused) = daemon.post(&format!("/v1/runs/{run}/resume"), &json!({ "charter": "begun" }));
+    let message = format!("the charter that {run} began with is not kept any more");
+    assert_eq!((status, &refused["message"]), (404, &json!(message)), "{refused}");
+    let (_, shown) = daemon.get(&format!("/v1/runs/{run}"));
+    assert_eq!(
+        (&shown["outcome"], &shown["why"], &shown["ended"]),
+        (&failed["outcome"], &failed["why"], &failed["ended"])
+    );
+    resumed(&daemon, &run);
+    assert_eq!(ended(&daemon, &run)["outcome"], "done");
+}
