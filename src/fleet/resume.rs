@@ -65,8 +65,8 @@ impl Fleet {
             }
         }
         // One whose time is over gets as much again.
-        let whole = row.deadline.map(|at| at.since(row.started));
-        let deadline = row.deadline.filter(|at| *at > cx.now).or_else(|| whole.map(|span| cx.now + span));
+        let granted = row.whole();
+        let deadline = row.deadline.filter(|at| *at > cx.now).or_else(|| granted.map(|span| cx.now + span));
         if let Some(at) = deadline {
             self.at(at, Timer::RunDeadline(id));
         }
@@ -76,6 +76,7 @@ impl Fleet {
             Run {
                 generation: wanted.generation,
                 deadline,
+                granted,
                 finished_steps,
                 closing: None,
                 outcome: None,

@@ -13,6 +13,7 @@ use super::caller::Sender;
 use super::commands::Command;
 use super::envelope::Usage;
 use super::ids::{Key, MessageId, QuestionId, RecipeName, RunId, StepPath, TurnId};
+use super::refusal::{Refusal, RefusalKind};
 use super::routing::Decision;
 use super::shape::Shape;
 use super::team::{Address, Generation};
@@ -70,6 +71,9 @@ pub struct Run {
     /// When it must have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
+    /// How long it may take, once its deadline was moved since it went on after a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<Span>,
     /// What it may use at most, with the runs below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<RunBudget>,
@@ -126,6 +130,7 @@ impl Run {
             generation,
             started,
             deadline: None,
+            granted: None,
             budget: None,
             parent: None,
             depth: 0,
@@ -141,6 +146,17 @@ impl Run {
             collected: false,
             message: None,
         }
+    }
+
+    /// Returns how long it may take, if that is bounded.
+    pub fn whole(&self) -> Option<Span> {
+        self.granted.or_else(|| Some(self.deadline?.since(self.started)))
+    }
+
+    /// Returns the refusal of what can be done only to a run that has not ended.
+    pub fn ended_already(&self) -> Refusal {
+        let how = self.outcome.map_or("it is open", RunOutcome::word);
+        Refusal::new(RefusalKind::Conflict, format!("run {} ended already: {how}", self.id))
     }
 }
 
@@ -378,7 +394,7 @@ pub enum RunEffect {
         /// The step.
         path: StepPath,
         /// Why.
-        refusal: super::refusal::Refusal,
+        refusal: Refusal,
     },
     /// The run was ended from outside; forget it.
     Drop(RunId),

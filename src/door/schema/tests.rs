@@ -185,8 +185,8 @@ fn least_turn() -> Value {
 fn run() -> Value {
     json!({
         "id": "r3", "recipe": "ask", "owner": "leader", "key": "k", "generation": {"number": 3, "hash": "ab"},
-        "started": 1, "deadline": 9, "finished_steps": 1, "sent": 2, "settled": 1, "progress": "half", "outcome": "partial",
-        "why": "a part is missing", "ended": 5, "collected": true, "message": "m5",
+        "started": 1, "deadline": 9, "granted": "480000ms", "finished_steps": 1, "sent": 2, "settled": 1, "progress": "half",
+        "outcome": "partial", "why": "a part is missing", "ended": 5, "collected": true, "message": "m5",
         "budget": {"turns": 9, "tokens": 1000, "cost": 0.5}, "parent": {"run": "r2", "path": "recipe#1"}, "depth": 1,
         "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4},
         "closing": {"outcome": "budget", "why": "9 of 9 turns are used", "until": 8}
