@@ -233,10 +233,10 @@ impl Fleet {
         cx.effect(Effect::Run(RunEffect::Answer(run, FinishedStep { step, value })));
     }
 
-    /// Ends a run once: its open turns are cancelled, its questions withdrawn, its owner told.
-    pub(super) fn end_run(&mut self, cx: &mut Cx, id: RunId, end: RunEnd, from_outside: bool) {
-        let Some(run) = self.runs.get(&id).filter(|run| run.outcome.is_none()).cloned() else { return };
-        let mut run = (*run).clone();
+    /// Ends a run once: its open turns are cancelled, its questions withdrawn, its owner told. Gives back its last row, if it
+    /// was this end.
+    pub(super) fn end_run(&mut self, cx: &mut Cx, id: RunId, end: RunEnd, from_outside: bool) -> Option<Arc<Run>> {
+        let mut run = (**self.runs.get(&id).filter(|run| run.outcome.is_none())?).clone();
         if let Some(at) = run.deadline {
             self.timers.remove(&(at, Timer::RunDeadline(id)));
         }
@@ -264,14 +264,15 @@ impl Fleet {
         for key in steps {
             self.steps.remove(&key);
         }
-        self.close_run(cx, id, Arc::new(end.value));
+        let run = self.close_run(cx, id, Arc::new(end.value))?;
         if from_outside {
             cx.effect(Effect::Run(RunEffect::Drop(id)));
         }
+        Some(run)
     }
 
-    fn close_run(&mut self, cx: &mut Cx, id: RunId, value: Arc<Value>) {
-        let Some(run) = self.runs.get(&id).cloned() else { return };
+    fn close_run(&mut self, cx: &mut Cx, id: RunId, value: Arc<Value>) -> Option<Arc<Run>> {
+        let run = self.runs.get(&id).cloned()?;
         cx.record(Record::RunValue(id, value.clone()));
         let what = match (&run.outcome, &run.why) {
             (Some(outcome), Some(why)) => format!("run ended as {}: {why}", outcome.word()),
@@ -280,7 +281,7 @@ impl Fleet {
         };
         cx.event(Event { at: cx.now, turn: None, run: Some(id), worker: None, what });
         if let Some(parent) = run.parent.clone() {
-            return self.close_child(cx, &run, &parent, &value);
+            return Some(self.close_child(cx, &run, &parent, &value));
         }
         let message = super::ids::MessageId(self.fresh());
         let run = self.put_run(cx, Run { message: Some(message), ..(*run).clone() });
@@ -299,6 +300,7 @@ impl Fleet {
         } else {
             self.tell_mail(cx, run.owner);
         }
+        Some(run)
     }
 }
 

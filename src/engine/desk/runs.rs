@@ -65,6 +65,20 @@ impl Handle {
         Ok(begun.clone())
     }
 
+    /// Returns the run that an answer says has ended. Of one that is collected, or is a step of another, the fleet knows
+    /// nothing any more; its row is in the store.
+    pub(super) async fn ended(&self, id: RunId, answer: Result<Answer, Refusal>) -> Result<Arc<Run>, Refusal> {
+        match answer {
+            Ok(Answer::Ended(run)) => Ok(run),
+            Ok(other) => Err(super::unexpected(&other)),
+            Err(refusal) if refusal.kind == RefusalKind::Unknown => {
+                let row = self.journal().run(id).await.map_err(store)?;
+                row.filter(|run| run.outcome.is_some()).map(Arc::new).ok_or(refusal)
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
     async fn run_row(&self, id: RunId) -> Result<Run, Refusal> {
         if let Some(run) = self.fleet().run(id) {
             return Ok((**run).clone());
