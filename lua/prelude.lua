@@ -742,6 +742,10 @@ function checks.at(clock, zone)
   end
   test_wait({ verb = "at", name = clock, spec = zone })
 end
+function checks.gone(worker)
+  if raw_type(worker) ~= "string" then fail("t.gone: expected the name of a worker, got " .. raw_type(worker)) end
+  test_wait({ verb = "gone", name = worker })
+end
 function checks.run(recipe, job) return test_wait({ verb = "run", name = recipe, spec = job }) end
 function checks.route(task, team) return test_wait({ verb = "route", spec = task, team = team }) end
 function checks.event(name, fields)

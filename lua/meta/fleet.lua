@@ -209,7 +209,7 @@
 ---@field ok boolean True exactly when the worker replied.
 ---@field text string The reply; empty when there is none.
 ---@field data any The reply as data, where a `schema` was asked for and it fits. Where it has more than 1 MiB, reading it is an error that names the file in which it lies.
----@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `schema` when the answer does not fit its schema, `budget` when the run has used up its budget.
+---@field error? string The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `lost` also when the worker that it names is not there any more, `schema` when the answer does not fit its schema, `budget` when the run has used up its budget.
 ---@field why? string Why it ended so, for people.
 ---@field outcome string How the turn ended.
 ---@field turn? string The turn's id; absent when none was begun.
@@ -594,6 +594,10 @@ local t = {}
 ---@param role string
 ---@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer, complaint: string? }): any
 function t.worker(role, fn) end
+
+---Lets one worker go, from here on; a scripted worker may call it in its turn. What is sent to it by its name comes back with `error` = `lost`, and what is sent to its role goes to the next one.
+---@param worker string
+function t.gone(worker) end
 
 ---Scripts the commands of runs: what the function returns is what the program printed; `t.fail(why)` is another status than 0.
 ---@param fn fun(argv: string[]): any

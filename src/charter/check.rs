@@ -5,6 +5,7 @@ use super::declare::{At, Registry};
 use super::error::CharterError;
 use super::point;
 use super::sources::Sources;
+use crate::fleet::ids::WorkerName;
 use crate::fleet::refusal::nearest;
 
 /// Returns every mistake that a whole charter has.
@@ -41,10 +42,7 @@ pub(super) fn generation(registry: &Registry, sources: &Sources) -> Vec<CharterE
             wrong(at, None, "a role cannot be called 'auto': that word asks the rubrics".to_owned());
         }
         let name = role.name.as_str();
-        if let Some((_, number)) = name.rsplit_once('-')
-            && !number.is_empty()
-            && number.bytes().all(|b| b.is_ascii_digit())
-        {
+        if WorkerName::from(name).role().is_some() {
             wrong(
                 at,
                 None,

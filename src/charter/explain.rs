@@ -1,7 +1,7 @@
 //! A replay that does nothing: a run's code goes through its journal in a fresh VM, and it is said where each step came
 //! from and where it stops. With the charter that it began with, or the one in force, before it is resumed with that.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,6 +14,7 @@ use super::sources::Sources;
 use super::world::World;
 use crate::engine::ports::JournalError;
 use crate::engine::requests::{Replayed, ReplayedFrom, ReplayedStep, ReplayedTo};
+use crate::fleet::begun_anew::begun_anew;
 use crate::fleet::ids::StepPath;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{FinishedStep, Run, RunInput, RunOutcome, Step};
@@ -68,7 +69,13 @@ impl Inner {
 /// Replays a run by a charter.
 fn replay(sources: Arc<Sources>, generation: Generation, kept: Kept) -> Result<Replayed, CharterErrors> {
     let world = World::load(sources, generation.clone(), Arc::default())?;
-    let Kept { run, job, finished, steps } = kept;
+    let Kept { run, job, mut finished, steps } = kept;
+    // What a failed run begins anew when it goes on is not told to its code, and may be something else by then.
+    let anew = match run.outcome {
+        Some(RunOutcome::Failed) => begun_anew(&steps),
+        _ => HashSet::new(),
+    };
+    finished.retain(|done| !anew.contains(&done.step.path));
     let (mut runs, mut inputs, mut left) = (Runs::default(), Vec::new(), finished.len());
     runs.start(&world, &run, &job, finished.clone(), &mut |input| inputs.push(input));
     // The run is gone once it has ended: how far it came is what it had left before.
@@ -78,8 +85,11 @@ fn replay(sources: Arc<Sources>, generation: Generation, kept: Kept) -> Result<R
             break;
         }
     }
-    let open: HashMap<&StepPath, &Step> =
-        steps.iter().filter(|step| step.seq.is_none()).map(|step| (&step.path, step)).collect();
+    let open: HashMap<&StepPath, &Step> = steps
+        .iter()
+        .filter(|step| step.seq.is_none() || anew.contains(&step.path))
+        .map(|step| (&step.path, step))
+        .collect();
     let read = finished.len() - left;
     let mut out: Vec<ReplayedStep> = finished
         .iter()
@@ -105,6 +115,9 @@ fn replay(sources: Arc<Sources>, generation: Generation, kept: Kept) -> Result<R
             RunInput::Step { path, verb, hash, what, at, .. } => {
                 let reached = Step { hash, what, ..Step::begun(run.id, path, verb, at, run.started) };
                 match open.get(&reached.path) {
+                    Some(known) if known.hash != reached.hash && anew.contains(&known.path) => {
+                        out.push(replayed(&reached, ReplayedFrom::New, None));
+                    }
                     Some(known) if known.verb != reached.verb || known.hash != reached.hash => {
                         (to, why) = (ReplayedTo::Diverged, Some(both_sides(known, &reached)));
                         out.push(replayed(&reached, ReplayedFrom::Open, None));

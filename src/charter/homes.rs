@@ -83,7 +83,12 @@ impl Homes {
     pub(super) fn leave(&mut self, left: Vec<Left>) {
         for one in left {
             match one {
-                Left::Ended(run) => drop(self.runs.remove(&run)),
+                // It may have been moved to another VM in the moment in which its code ended.
+                Left::Ended(run) => {
+                    if let Some(home) = self.remove(run) {
+                        home.give(Job::Drop(run));
+                    }
+                }
                 Left::Asleep(run, pulse) => {
                     if let Some((_, home)) = self.runs.get_mut(&run) {
                         home.take_if(|home| home.has(&pulse));

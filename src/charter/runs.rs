@@ -136,7 +136,7 @@ impl Runs {
             hash: waiting.hash.clone(),
             what: waiting.what.clone(),
             at: waiting.at.clone(),
-            request: Box::new(StepRequest::Value(json!({ REFUSED: text }))),
+            request: Box::new(StepRequest::Refused(json!({ REFUSED: text }))),
         });
         true
     }

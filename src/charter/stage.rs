@@ -10,7 +10,7 @@ mod play;
 mod turns;
 pub(super) mod used;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,12 +21,13 @@ use super::error::CharterError;
 use super::meter::{Allowance, is_limit};
 use super::runs::Runs;
 use super::schema::check_job;
-use super::testing::in_time;
+use super::testing::{address_of, in_time};
 use super::world::World;
 use crate::fleet::caller::Sender;
-use crate::fleet::ids::{RecipeName, RunId, StepPath};
+use crate::fleet::ids::{RecipeName, RunId, StepPath, WorkerName};
 use crate::fleet::refusal::Refusal;
 use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, Step};
+use crate::fleet::team::Address;
 use crate::fleet::time::Time;
 use play::Play;
 
@@ -42,6 +43,8 @@ pub(super) struct Stage<'w> {
     workers: Vec<(String, Function)>,
     answers: Option<Function>,
     commands: Option<Function>,
+    /// Workers that are not there any more.
+    gone: BTreeSet<WorkerName>,
     sent: Vec<Value>,
     notes: BTreeMap<String, Value>,
     transcript: Vec<String>,
@@ -74,6 +77,7 @@ impl<'w> Stage<'w> {
             workers: Vec::new(),
             answers: None,
             commands: None,
+            gone: BTreeSet::new(),
             sent: Vec::new(),
             notes: BTreeMap::new(),
             transcript: Vec::new(),
@@ -100,6 +104,34 @@ impl<'w> Stage<'w> {
     /// Scripts the commands of runs.
     pub(super) fn command_with(&mut self, function: Function) {
         self.commands = Some(function);
+    }
+
+    /// Lets a worker go.
+    pub(super) fn goes(&mut self, name: &str) -> Result<(), String> {
+        match address_of(&self.world.team, name) {
+            Ok(Address::Worker(worker)) => {
+                self.gone.insert(worker);
+                Ok(())
+            }
+            Ok(Address::Role(role)) => Err(format!("'{role}' is a role; name one worker of it, such as \"{role}-1\"")),
+            Err(refusal) => Err(refusal.to_string()),
+        }
+    }
+
+    /// Returns whether nobody is at an address any more.
+    fn is_gone(&self, to: &Address) -> bool {
+        matches!(to, Address::Worker(worker) if self.gone.contains(worker))
+    }
+
+    /// Returns who takes what is sent to an address: of a role the first worker that is there.
+    fn worker_at(&self, to: &Address) -> WorkerName {
+        match to {
+            Address::Worker(worker) => worker.clone(),
+            Address::Role(role) => {
+                let mut names = (1..).map(|n| WorkerName::from(format!("{role}-{n}")));
+                names.find(|name| !self.gone.contains(name)).expect("only so many are gone")
+            }
+        }
     }
 
     /// Returns what was sent so far.

@@ -167,6 +167,12 @@ pub(super) fn give_up(kind: Kind, what: String, decided: &Value) -> Reached {
     step(kind.verb(), what.clone(), decided, StepRequest::GiveUp(what))
 }
 
+/// Returns the step that gives up the parts that go on, since this one had an error.
+pub(super) fn broke(kind: Kind, part: usize) -> Reached {
+    let what = format!("part {part} had an error");
+    step(kind.verb(), what.clone(), &json!(part), StepRequest::Broke(what))
+}
+
 fn parts(request: &Table, verb: &str) -> Result<Asked, String> {
     let wrong = |error: mlua::Error| format!("run:{verb}: {error}");
     let list: Table = request.raw_get("list").map_err(wrong)?;

@@ -18,7 +18,7 @@ use super::spec::{Fields, Wrong};
 use super::stage::Stage;
 use super::world::World;
 use super::{describe, handlers, json, rubric, standing};
-use crate::fleet::ids::RoleName;
+use crate::fleet::ids::{RoleName, WorkerName};
 use crate::fleet::load::EndpointLoad;
 use crate::fleet::refusal::Refusal;
 use crate::fleet::team::{Address, RoleLoad, Task, Team, TeamLoad};
@@ -195,6 +195,10 @@ fn asked(world: &World, stage: &mut Stage<'_>, request: &Table) -> Result<Result
             Ok(actions) => actions,
             Err(why) => return Ok(Err(format!("t.event: {why}"))),
         },
+        "gone" => match stage.goes(&name()?) {
+            Ok(()) => Value::Null,
+            Err(why) => return Ok(Err(format!("t.gone: {why}"))),
+        },
         "sent" => Value::Array(stage.sent().to_vec()),
         "ask" => return Ok(Err("t.ask: only a scripted worker asks, in the function given to t.worker".to_owned())),
         "at" => match stage.goes_on_to(&name()?, spec.as_str()) {
@@ -218,15 +222,12 @@ fn asked(world: &World, stage: &mut Stage<'_>, request: &Table) -> Result<Result
 
 /// Returns what a name addresses in a team: a role, or a worker that a role of it could have.
 pub(super) fn address_of(team: &Team, name: &str) -> Result<Address, Refusal> {
-    let (address, role) = match name.rsplit_once('-') {
-        _ if team.roles.contains_key(&RoleName::from(name)) => return Ok(Address::Role(name.into())),
-        Some((role, number)) if number.bytes().all(|b| b.is_ascii_digit()) && !number.is_empty() => {
-            (Address::Worker(name.into()), role)
-        }
-        _ => (Address::Worker(name.into()), name),
-    };
-    match team.roles.contains_key(&RoleName::from(role)) {
-        true => Ok(address),
+    if team.roles.contains_key(&RoleName::from(name)) {
+        return Ok(Address::Role(name.into()));
+    }
+    let worker = WorkerName::from(name);
+    match worker.role().is_some_and(|role| team.roles.contains_key(&role)) {
+        true => Ok(Address::Worker(worker)),
         false => Err(Refusal::unknown("role", name, team.roles.keys().map(|role| role.as_str()))),
     }
 }

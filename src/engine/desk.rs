@@ -28,7 +28,7 @@ use crate::fleet::input::{Answer, Asked, Call, Keyed, RunCall, SendCall};
 use crate::fleet::mail::Question;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::rules::{self, Verb};
-use crate::fleet::run::Run;
+use crate::fleet::run::{Run, RunOutcome};
 use crate::fleet::shape::{Shape, Shapes};
 use crate::fleet::team::{Address, Decision, Routed, Task};
 use crate::fleet::time::{Span, Time};
@@ -272,18 +272,19 @@ impl Handle {
     /// Waits for a run to end or to ask.
     pub async fn wait_run(&self, caller: &Caller, run: RunId, wait: Span) -> Result<RunWaited, Refusal> {
         let until = self.until(wait);
-        match self.call(caller, Call::WaitRun { run, until }).await? {
-            Answer::Ended(run) => Ok(RunWaited::Ended(Box::new(self.run_result(&run).await?))),
-            Answer::RunOpen(run, questions) => Ok(RunWaited::Open(self.pending_run(&run, &questions))),
-            other => Err(unexpected(&other)),
+        match self.call(caller, Call::WaitRun { run, until }).await {
+            Ok(Answer::RunOpen(run, questions)) => Ok(RunWaited::Open(self.pending_run(&run, &questions))),
+            answer => Ok(RunWaited::Ended(Box::new(self.run_result(&*self.ended(run, answer).await?).await?))),
         }
     }
 
     /// Ends a run; its open turns are cancelled.
     pub async fn cancel_run(&self, caller: &Caller, run: RunId) -> Result<RunResult, Refusal> {
-        match self.call(caller, Call::CancelRun(run)).await? {
-            Answer::Ended(run) => self.run_result(&run).await,
-            other => Err(unexpected(&other)),
+        let answer = self.call(caller, Call::CancelRun(run)).await;
+        let run = self.ended(run, answer).await?;
+        match run.outcome {
+            Some(RunOutcome::Cancelled) => self.run_result(&run).await,
+            _ => Err(run.ended_already()),
         }
     }
 

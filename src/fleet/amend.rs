@@ -12,6 +12,7 @@ use super::caller::Sender;
 use super::envelope::Finish;
 use super::ids::TurnId;
 use super::input::Answer;
+use super::orphans::LOST;
 use super::record::Record;
 use super::run::Step;
 use super::state::{Cx, Fleet};
@@ -195,6 +196,10 @@ impl Fleet {
             Outcome::Failed if finish.misfit => Some(SCHEMA.to_string()),
             // Of a step's turn that nobody ever had it is worth knowing that nobody was slow.
             Outcome::TimedOut if in_run && turn.hands() == 0 => Some("busy".to_string()),
+            // It waited for one worker, which went.
+            Outcome::Failed if in_run && turn.worker.is_none() && matches!(turn.to, Address::Worker(_)) => {
+                Some(LOST.to_string())
+            }
             outcome => Some(outcome.word().to_string()),
         }
     }

@@ -167,8 +167,8 @@ impl Fleet {
         match &question.asker {
             Asker::Turn(id) => self.resume_turn(cx, *id, question.id, by),
             Asker::Step { run, path } => {
+                // It stays as long as its run is open, so that the same answer again is the same.
                 self.finish_step(cx, *run, path, Value::String(text.to_string()));
-                self.drop_question(cx, question.id);
             }
         }
         answered

@@ -241,17 +241,14 @@ impl Fleet {
     fn cancel_run(&mut self, cx: &mut Cx, id: RunId, by: Sender) -> Result<Answer, Refusal> {
         let Some(run) = self.runs.get(&id).cloned() else { return Err(unknown_run(id)) };
         match run.outcome {
-            Some(RunOutcome::Cancelled) => {}
-            Some(outcome) => {
-                return Err(Refusal::new(RefusalKind::Conflict, format!("run {id} ended already: {}", outcome.word())));
-            }
+            Some(RunOutcome::Cancelled) => Ok(Answer::Ended(run)),
+            Some(_) => Err(run.ended_already()),
             None => {
                 let why = Some(format!("cancelled by {by}"));
-                self.end_run(cx, id, RunEnd { outcome: RunOutcome::Cancelled, why, value: Value::Null }, true);
+                let end = RunEnd { outcome: RunOutcome::Cancelled, why, value: Value::Null };
+                Ok(Answer::Ended(self.end_run(cx, id, end, true).unwrap_or(run)))
             }
         }
-        let run = self.runs.get(&id).cloned().unwrap_or(run);
-        Ok(Answer::Ended(run))
     }
 
     // === workers ===

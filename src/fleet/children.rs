@@ -57,7 +57,7 @@ impl Fleet {
     }
 
     /// A child has ended: its parent's step is answered, and nobody has to collect it.
-    pub(super) fn close_child(&mut self, cx: &mut Cx, child: &Run, parent: &StepRef, value: &Arc<Value>) {
+    pub(super) fn close_child(&mut self, cx: &mut Cx, child: &Run, parent: &StepRef, value: &Arc<Value>) -> Arc<Run> {
         let child = self.put_run(cx, Run { collected: true, ..child.clone() });
         self.runs.remove(&child.id);
         self.tell_run_ended(cx, &child);
@@ -65,6 +65,7 @@ impl Fleet {
         let end = RunEnd { outcome, why: child.why.clone(), value: (**value).clone() };
         let answer = came_to(child.id, &child.recipe, child.usage.as_ref(), &end);
         self.finish_step(cx, parent.run, &parent.path, answer);
+        child
     }
 
     /// Ends all runs that stand directly below a run; they end those below them.

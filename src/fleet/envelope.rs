@@ -27,7 +27,8 @@ pub struct Envelope {
     /// How the turn ended.
     pub outcome: Outcome,
     /// The outcome's word when it is not `replied`; `schema` when the reply
-    /// does not fit the schema that was asked for; in a run `busy` when it timed out before any worker took it.
+    /// does not fit the schema that was asked for; in a run `busy` when it timed out before any worker took it, and `lost`
+    /// when the one worker that it was for went before it had it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Why it ended so, for people.

@@ -11,6 +11,14 @@ use super::state::{Cx, Fleet};
 use super::turn::Outcome;
 
 impl Fleet {
+    /// Ends what is open of parts; their step is the mark by which nothing is begun there again.
+    pub(super) fn give_up_parts(&mut self, cx: &mut Cx, parts: Step, why: &str) {
+        let (run, path) = (parts.run, parts.path.clone());
+        self.put_step(cx, parts);
+        self.finish_step(cx, run, &path, serde_json::Value::Null);
+        self.give_up_below(cx, run, &format!("{path}["), why);
+    }
+
     /// Ends everything that is open below a step: turns are cancelled, questions withdrawn, sleeps over.
     pub(super) fn give_up_below(&mut self, cx: &mut Cx, run: RunId, prefix: &str, why: &str) {
         for step in self.steps_below(run, prefix) {

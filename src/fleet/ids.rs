@@ -124,6 +124,15 @@ named!(
     /// A worker's name, such as `w-local-2`.
     WorkerName
 );
+impl WorkerName {
+    /// Returns the role whose workers are called like this: `w-local` for `w-local-2`.
+    pub fn role(&self) -> Option<RoleName> {
+        let (role, number) = self.as_str().rsplit_once('-')?;
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| role.into())
+    }
+}
+
 named!(
     /// A role's name, such as `w-local`.
     RoleName

@@ -1,5 +1,5 @@
 //! Turns whose worker is gone before it had them. What a sender addressed to this worker alone has nowhere to go and
-//! fails; what the rubrics gave to it, since it knew the files, goes to any other of its role.
+//! fails, in a run as `lost`; what the rubrics gave to it, since it knew the files, goes to any other of its role.
 
 use super::calls::event_of;
 use super::envelope::Finish;
@@ -9,13 +9,33 @@ use super::state::{Cx, Fleet};
 use super::team::Address;
 use super::turn::{Outcome, Priority, TurnState};
 
+/// The word for the error of a run's send whose worker is not there any more.
+pub const LOST: &str = "lost";
+
+/// Says that a worker is not there any more.
+pub fn no_such_worker(name: &WorkerName) -> String {
+    format!("there is no worker {name} any more")
+}
+
 impl Fleet {
-    /// Returns where a new turn goes: the rubrics were asked a moment ago, and the worker may be gone since.
+    /// Returns where a new turn goes: the rubrics were asked a moment ago, and the worker may be gone since. And a name that
+    /// was no role's in the charter of its run may be one by now.
     pub(super) fn still_there(&self, to: Address, routed: Option<&Decision>) -> Address {
-        match &to {
-            Address::Worker(name) if !self.workers.contains_key(name) => self.any_of_role(routed).unwrap_or(to),
-            _ => to,
+        let Address::Worker(name) = &to else { return to };
+        if self.workers.contains_key(name) {
+            return to;
         }
+        let named = self.team.as_ref().and_then(|team| team.roles.get_key_value(&name.as_str().into()));
+        let named = named.map(|(role, _)| Address::Role(role.clone()));
+        self.any_of_role(routed).or(named).unwrap_or(to)
+    }
+
+    /// Returns the worker of an address if a role could have it and it is not there: then it has gone. Before the charter is
+    /// read every role could be there.
+    pub(super) fn lost_worker(&self, to: &Address) -> Option<WorkerName> {
+        let Address::Worker(name) = to else { return None };
+        let role = name.role().filter(|_| !self.workers.contains_key(name))?;
+        self.team.as_ref().is_none_or(|team| team.roles.contains_key(&role)).then(|| name.clone())
     }
 
     fn any_of_role(&self, routed: Option<&Decision>) -> Option<Address> {

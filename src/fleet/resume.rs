@@ -1,8 +1,10 @@
 //! A run that failed goes on (`fleetd run resume`): from its finished steps, with the charter that it began with or the one
-//! in force. What was open when it failed was ended then and is begun anew; what is finished is never done again.
+//! in force. What was open when it failed was ended then and is begun anew, as are the errors that its code was given last
+//! (`begun_anew`); what was answered with a value is never done again.
 
 use std::sync::Arc;
 
+use super::begun_anew::begun_anew;
 use super::caller::Sender;
 use super::ids::{RunId, StepPath};
 use super::input::{Answer, Effect};
@@ -51,15 +53,20 @@ impl Fleet {
         {
             self.timers.remove(&(at, Timer::Shown(row.owner, message.id)));
         }
-        for step in wanted.steps.into_iter().filter(|step| step.run == id) {
+        let anew = begun_anew(&wanted.steps);
+        let mut finished_steps = 0;
+        for step in wanted.steps {
             match step.seq {
-                Some(_) => drop(self.steps.insert((id, step.path.clone()), Arc::new(step))),
-                None => cx.record(Record::StepGone(id, step.path)),
+                Some(seq) if !anew.contains(&step.path) => {
+                    finished_steps = finished_steps.max(seq + 1);
+                    self.steps.insert((id, step.path.clone()), Arc::new(step));
+                }
+                _ => cx.record(Record::StepGone(id, step.path)),
             }
         }
         // One whose time is over gets as much again.
-        let whole = row.deadline.map(|at| at.since(row.started));
-        let deadline = row.deadline.filter(|at| *at > cx.now).or_else(|| whole.map(|span| cx.now + span));
+        let granted = row.whole();
+        let deadline = row.deadline.filter(|at| *at > cx.now).or_else(|| granted.map(|span| cx.now + span));
         if let Some(at) = deadline {
             self.at(at, Timer::RunDeadline(id));
         }
@@ -69,6 +76,8 @@ impl Fleet {
             Run {
                 generation: wanted.generation,
                 deadline,
+                granted,
+                finished_steps,
                 closing: None,
                 outcome: None,
                 why: None,

@@ -13,6 +13,7 @@ use super::caller::Sender;
 use super::commands::Command;
 use super::envelope::Usage;
 use super::ids::{Key, MessageId, QuestionId, RecipeName, RunId, StepPath, TurnId};
+use super::refusal::{Refusal, RefusalKind};
 use super::routing::Decision;
 use super::shape::Shape;
 use super::team::{Address, Generation};
@@ -70,6 +71,9 @@ pub struct Run {
     /// When it must have ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
+    /// How long it may take, once its deadline was moved since it went on after a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<Span>,
     /// What it may use at most, with the runs below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<RunBudget>,
@@ -126,6 +130,7 @@ impl Run {
             generation,
             started,
             deadline: None,
+            granted: None,
             budget: None,
             parent: None,
             depth: 0,
@@ -141,6 +146,17 @@ impl Run {
             collected: false,
             message: None,
         }
+    }
+
+    /// Returns how long it may take, if that is bounded.
+    pub fn whole(&self) -> Option<Span> {
+        self.granted.or_else(|| Some(self.deadline?.since(self.started)))
+    }
+
+    /// Returns the refusal of what can be done only to a run that has not ended.
+    pub fn ended_already(&self) -> Refusal {
+        let how = self.outcome.map_or("it is open", RunOutcome::word);
+        Refusal::new(RefusalKind::Conflict, format!("run {} ended already: {how}", self.id))
     }
 }
 
@@ -173,8 +189,12 @@ pub enum StepRequest {
     /// What the function beside a send (`on_ask`) came to; the fleet takes it at once, and whatever the limit of steps.
     Answer(RunAnswer),
     /// Nobody waits any more for what was begun below this step's path, and why: the rest of a race that was won, of a
-    /// vote that is decided, of parts of which one failed. Taken at once, and whatever the limit of steps.
+    /// vote that is decided. Taken at once, and whatever the limit of steps.
     GiveUp(String),
+    /// The same, since one of the parts had an error, which is then the error of whoever waits for them.
+    Broke(String),
+    /// What a replay is told of a step that was refused.
+    Refused(Value),
 }
 
 /// What a run says to a question that a worker asked in the turn of one of its sends.
@@ -278,6 +298,9 @@ pub struct Step {
     /// How many questions were brought to the run so far, for a send that answers them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<u32>,
+    /// True where its code was given an error and no value: it was refused, or a part of it had one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub raised: bool,
     /// Its number among the run's finished steps, once it is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
@@ -301,6 +324,7 @@ impl Step {
             until: None,
             question: None,
             asked: None,
+            raised: false,
             seq: None,
         }
     }
@@ -372,7 +396,7 @@ pub enum RunEffect {
         /// The step.
         path: StepPath,
         /// Why.
-        refusal: super::refusal::Refusal,
+        refusal: Refusal,
     },
     /// The run was ended from outside; forget it.
     Drop(RunId),

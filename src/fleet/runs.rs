@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::bounds::ended;
+use super::bounds::{ended, not_begun};
 use super::caller::Sender;
 use super::envelope::{Envelope, Finish};
 use super::events::FleetEvent;
 use super::ids::{RunId, StepPath, TurnId};
 use super::input::Effect;
 use super::mail::{About, Asker};
+use super::orphans::{LOST, no_such_worker};
 use super::record::{Event, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::routing::{check_files, check_kind};
@@ -55,8 +56,8 @@ impl Fleet {
         let row = self.runs.get(&run);
         let begun = row.map_or(0, |run| run.finished_steps + (run.sent - run.settled));
         // An answer is owed to a worker, and what is given up costs on; there are no more of them than questions and steps.
-        if begun >= self.limits.max_steps as u64 && !matches!(request, StepRequest::Answer(_) | StepRequest::GiveUp(_))
-        {
+        let is_owed = matches!(request, StepRequest::Answer(_) | StepRequest::GiveUp(_) | StepRequest::Broke(_));
+        if begun >= self.limits.max_steps as u64 && !is_owed {
             let message = format!("the run has {} steps, which is the most", self.limits.max_steps);
             return Err(Refusal::new(RefusalKind::QueueFull, message));
         }
@@ -129,11 +130,12 @@ impl Fleet {
                 let said = self.answer_of_run(cx, run, &at, answer);
                 self.finish_step(cx, run, &path, said);
             }
-            StepRequest::GiveUp(why) => {
-                self.put_step(cx, step);
-                self.finish_step(cx, run, &path, Value::Null);
-                self.give_up_below(cx, run, &format!("{path}["), &why);
+            StepRequest::Refused(told) => {
+                self.put_step(cx, Step { raised: true, ..step });
+                self.finish_step(cx, run, &path, told);
             }
+            StepRequest::GiveUp(why) => self.give_up_parts(cx, step, &why),
+            StepRequest::Broke(why) => self.give_up_parts(cx, Step { raised: true, ..step }, &why),
         }
         Ok(())
     }
@@ -146,8 +148,12 @@ impl Fleet {
             return Err(Refusal::new(RefusalKind::Internal, "a send without an address reached the fleet"));
         };
         let to = self.still_there(to, send.routed.as_deref());
-        self.role_of(&to)?;
-        if let Some(value) = self.closed(cx, step.run) {
+        let lost = self.lost_worker(&to);
+        if lost.is_none() {
+            self.role_of(&to)?;
+        }
+        let nobody = lost.map(|worker| not_begun(cx.now, LOST, &no_such_worker(&worker)));
+        if let Some(value) = self.closed(cx, step.run).or(nobody) {
             let (run, path) = (step.run, step.path.clone());
             self.put_step(cx, step);
             self.finish_step(cx, run, &path, value);
@@ -227,10 +233,10 @@ impl Fleet {
         cx.effect(Effect::Run(RunEffect::Answer(run, FinishedStep { step, value })));
     }
 
-    /// Ends a run once: its open turns are cancelled, its questions withdrawn, its owner told.
-    pub(super) fn end_run(&mut self, cx: &mut Cx, id: RunId, end: RunEnd, from_outside: bool) {
-        let Some(run) = self.runs.get(&id).filter(|run| run.outcome.is_none()).cloned() else { return };
-        let mut run = (*run).clone();
+    /// Ends a run once: its open turns are cancelled, its questions withdrawn, its owner told. Gives back its last row, if it
+    /// was this end.
+    pub(super) fn end_run(&mut self, cx: &mut Cx, id: RunId, end: RunEnd, from_outside: bool) -> Option<Arc<Run>> {
+        let mut run = (**self.runs.get(&id).filter(|run| run.outcome.is_none())?).clone();
         if let Some(at) = run.deadline {
             self.timers.remove(&(at, Timer::RunDeadline(id)));
         }
@@ -258,14 +264,15 @@ impl Fleet {
         for key in steps {
             self.steps.remove(&key);
         }
-        self.close_run(cx, id, Arc::new(end.value));
+        let run = self.close_run(cx, id, Arc::new(end.value))?;
         if from_outside {
             cx.effect(Effect::Run(RunEffect::Drop(id)));
         }
+        Some(run)
     }
 
-    fn close_run(&mut self, cx: &mut Cx, id: RunId, value: Arc<Value>) {
-        let Some(run) = self.runs.get(&id).cloned() else { return };
+    fn close_run(&mut self, cx: &mut Cx, id: RunId, value: Arc<Value>) -> Option<Arc<Run>> {
+        let run = self.runs.get(&id).cloned()?;
         cx.record(Record::RunValue(id, value.clone()));
         let what = match (&run.outcome, &run.why) {
             (Some(outcome), Some(why)) => format!("run ended as {}: {why}", outcome.word()),
@@ -274,7 +281,7 @@ impl Fleet {
         };
         cx.event(Event { at: cx.now, turn: None, run: Some(id), worker: None, what });
         if let Some(parent) = run.parent.clone() {
-            return self.close_child(cx, &run, &parent, &value);
+            return Some(self.close_child(cx, &run, &parent, &value));
         }
         let message = super::ids::MessageId(self.fresh());
         let run = self.put_run(cx, Run { message: Some(message), ..(*run).clone() });
@@ -293,6 +300,7 @@ impl Fleet {
         } else {
             self.tell_mail(cx, run.owner);
         }
+        Some(run)
     }
 }
 

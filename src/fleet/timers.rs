@@ -133,7 +133,7 @@ impl Fleet {
                 let Some(run) = self.runs.get(&id).filter(|run| run.deadline.is_some_and(|at| at <= cx.now)) else {
                     return;
                 };
-                let span = run.deadline.unwrap_or_default().since(run.started);
+                let span = run.whole().unwrap_or_default();
                 self.close(cx, id, RunOutcome::TimedOut, &format!("not ended within {span}"));
             }
             Timer::RunGrace(id) => self.grace_over(cx, id),

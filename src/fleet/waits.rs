@@ -267,5 +267,5 @@ pub(super) fn unknown_turn(id: TurnId) -> Refusal {
 }
 
 pub(super) fn unknown_run(id: RunId) -> Refusal {
-    Refusal::new(super::refusal::RefusalKind::Unknown, format!("there is no run {id} that waits to be collected"))
+    Refusal::new(super::refusal::RefusalKind::Unknown, format!("there is no run {id}"))
 }

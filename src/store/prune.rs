@@ -13,7 +13,7 @@ use crate::fleet::time::Time;
 
 /// How many turns, runs or events go in one transaction.
 const PIECE: i64 = 500;
-/// How many sets of charter sources are kept although no open run began with them.
+/// How many sets of charter sources are kept although no run that is kept began with them.
 const SOURCES: i64 = 20;
 
 /// One order to drop what is older than a moment.
@@ -134,4 +134,4 @@ const EVENTS_DROP: &str = "DELETE FROM events WHERE seq > ?1 AND seq <= ?2 AND a
     AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.id = events.turn)";
 const SOURCES_UNUSED: &str = "DELETE FROM sources \
     WHERE seq NOT IN (SELECT seq FROM sources ORDER BY seq DESC LIMIT ?1) \
-    AND hash NOT IN (SELECT sources FROM runs WHERE state = 'open')";
+    AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.sources = sources.hash)";

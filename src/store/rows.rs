@@ -133,7 +133,10 @@ fn write_one(record: &Record, statements: &mut Statements<'_>) -> Result<(), Row
         Record::Job(run, job) => put(JOB, params![int(run.0), json(job)?]),
         Record::RunValue(run, value) => put(RUN_VALUE, params![int(run.0), json(value)?]),
         Record::Step(step) => put(STEP, params![int(step.run.0), step.path.as_str(), step.seq.map(int), json(step)?]),
-        Record::StepGone(run, path) => put(STEP_GONE, params![int(run.0), path.as_str()]),
+        Record::StepGone(run, path) => {
+            put(STEP_GONE, params![int(run.0), path.as_str()])?;
+            put(STEP_VALUE_GONE, params![int(run.0), path.as_str()])
+        }
         Record::StepValue(run, path, value) => put(STEP_VALUE, params![int(run.0), path.as_str(), json(value)?]),
         Record::Key(used) => put(KEY, params![used.sender.to_string(), used.key.as_str(), json(used)?]),
         Record::KeyGone(sender, key) => {
@@ -208,7 +211,8 @@ const RUN_VALUE: &str =
     "INSERT INTO run_values (run, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
 const STEP: &str = "INSERT INTO steps (run, path, seq, row) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (run, path) DO \
     UPDATE SET seq = excluded.seq, row = excluded.row";
-const STEP_GONE: &str = "DELETE FROM steps WHERE run = ?1 AND path = ?2 AND seq IS NULL";
+const STEP_GONE: &str = "DELETE FROM steps WHERE run = ?1 AND path = ?2";
+const STEP_VALUE_GONE: &str = "DELETE FROM step_values WHERE run = ?1 AND path = ?2";
 const STEP_VALUE: &str = "INSERT INTO step_values (run, path, value) VALUES (?1, ?2, ?3) ON CONFLICT DO \
     UPDATE SET value = excluded.value";
 const KEY: &str =

@@ -11,7 +11,7 @@ pub(super) const APPLICATION: i64 = 0x666c_6565;
 /// The version that this program reads and writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-const MIGRATIONS: &[&str] = &[TABLES, INDEXES_AND_PARKED, SEAT_AND_SESSIONS, BUDGETS_AND_PAUSE, LATE];
+const MIGRATIONS: &[&str] = &[TABLES, INDEXES_AND_PARKED, SEAT_AND_SESSIONS, BUDGETS_AND_PAUSE, LATE, RUNS_BY_SOURCES];
 
 const TABLES: &str = "
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -61,6 +61,11 @@ const LATE: &str = "
 CREATE TABLE late (turn INTEGER PRIMARY KEY, row TEXT NOT NULL) STRICT;
 ";
 
+/// Sources are kept as long as a run names them, and history is not walked through to see that.
+const RUNS_BY_SOURCES: &str = "
+CREATE INDEX runs_sources ON runs (sources);
+";
+
 /// Leads a file of any earlier version to the present one; each version is one transaction.
 pub(super) fn migrate(conn: &Connection, from: i64) -> rusqlite::Result<()> {
     for (version, step) in (1..).zip(MIGRATIONS).skip(usize::try_from(from).unwrap_or(0)) {
@@ -102,10 +107,10 @@ mod tests {
             old.pragma_update(None, "user_version", from).expect("a version");
             if from < VERSION {
                 // Something stands in the way of the last step: what was done before it counts, and nothing of it.
-                old.execute_batch("CREATE TABLE late (other TEXT)").expect("another table");
+                old.execute_batch("CREATE TABLE runs_sources (other TEXT)").expect("another table");
                 migrate(&old, from).expect_err("the last step fails");
                 assert_eq!(version(&old), VERSION - 1, "from {from}");
-                old.execute_batch("DROP TABLE late").expect("gone");
+                old.execute_batch("DROP TABLE runs_sources").expect("gone");
             }
             migrate(&old, version(&old)).expect("the second try");
             assert_eq!((version(&old), of(&old)), (VERSION, of(&new)), "from {from}");

@@ -17,7 +17,7 @@ use fake::{FakeJournal, House, free, loud};
 use fleetd::engine::ports::Policy;
 use fleetd::fleet::refusal::Refusal;
 use fleetd::fleet::routing::Verdict;
-use fleetd::fleet::run::{RunEffect, RunInput, RunOutcome, StepRequest};
+use fleetd::fleet::run::{Run, RunEffect, RunInput, RunOutcome, StepRequest};
 use fleetd::fleet::team::{Address, Task};
 use fleetd::fleet::time::Time;
 use serde_json::json;
@@ -281,6 +281,51 @@ async fn a_step_that_does_not_match_its_record_ends_the_run_and_names_both_sides
     );
 }
 
+/// Returns whether this process has a thread of the VM of a generation.
+fn has_vm(generation: u64) -> bool {
+    let name = format!("charter-{generation}\n");
+    let threads = fs::read_dir("/proc/self/task").unwrap().flatten();
+    threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok()).any(|comm| comm == name)
+}
+
+#[tokio::test]
+async fn a_run_that_is_resumed_where_it_failed_goes_on_and_is_let_go_when_it_is_cancelled() {
+    let (dir, mut house) = house().await;
+    house.team().await;
+    let charter = dir.path().join("charter");
+    let broken = "fleet.recipe('job', {}, function(job, run)\n  run:sleep(1)\n  error('boom')\nend)\n";
+    write(&charter, "job.lua", broken);
+    house.team().await;
+    let run = house.start(1, "job", json!({}));
+    assert_eq!(house.finish(loud).await.outcome, RunOutcome::Failed);
+    write(&charter, "job.lua", &broken.replace("error('boom')", "run:sleep(2) run:now() return 7"));
+    let team = house.team().await;
+    // No order for another run comes between.
+    let mended = std::sync::Arc::new(Run { generation: team.generation.clone(), ..(*run).clone() });
+    let before = house.journal.0.lock().unwrap().finished[&run.id].clone();
+    house.resume(&mended);
+    let end = house.finish(loud).await;
+    assert_eq!((end.outcome, end.value), (RunOutcome::Done, json!(7)), "{:?}", end.why);
+
+    // And one that is cancelled: nothing else holds its VM once other files are in force.
+    house.journal.0.lock().unwrap().finished.insert(run.id, before);
+    house.resume(&mended);
+    let waits = house.input().await;
+    assert!(matches!(&waits, RunInput::Step { path, .. } if path.as_str() == "sleep#2"), "{waits:?}");
+    write(&charter, "job.lua", broken);
+    house.team().await;
+    house.answer(&waits, json!(null));
+    assert!(matches!(house.input().await, RunInput::Step { path, .. } if path.as_str() == "now#1"));
+    assert!(has_vm(team.generation.number));
+    house.charter.run(RunEffect::Drop(run.id));
+    let gone = async {
+        while has_vm(team.generation.number) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(fake::PATIENCE, gone).await.expect("its VM ends with its last run");
+}
+
 #[tokio::test]
 async fn a_broken_charter_starts_with_the_last_good_copy_or_degraded() {
     let (dir, house) = house().await;
@@ -439,7 +484,7 @@ async fn a_refused_step_is_an_error_at_its_line_and_stays_one_in_a_replay() {
     let again = house.input().await;
     let RunInput::Step { path: second, request, .. } = &again else { panic!("it is journaled") };
     assert_eq!(second, path);
-    let StepRequest::Value(value) = &**request else { panic!("as a value: {request:?}") };
+    let StepRequest::Refused(value) = &**request else { panic!("as one that was refused: {request:?}") };
     house.answer(&again, value.clone());
     let after = house.input().await;
     assert!(matches!(&after, RunInput::Step { path, .. } if path.as_str() == "send#2"), "{after:?}");

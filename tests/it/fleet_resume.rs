@@ -113,13 +113,19 @@ fn only_a_failed_run_goes_on() {
 #[test]
 fn a_deadline_that_has_passed_is_given_once_more() {
     let mut stage = Stage::with(1);
-    let (run, rows) = failed(&mut stage, Some(Span::minutes(5)));
-    stage.after(Span::minutes(60));
+    let (run, mut rows) = failed(&mut stage, Some(Span::minutes(5)));
+    for _ in 0..3 {
+        stage.after(Span::minutes(60));
+        resume(&mut stage, &rows).expect("it failed");
+        let row = stage.fleet.run(run).expect("under way").clone();
+        assert_eq!(row.deadline, Some(stage.now + Span::minutes(5)), "as much each time");
+        stage.code_ends(run, RunOutcome::Failed, Value::Null);
+        rows.keep(&stage);
+    }
     resume(&mut stage, &rows).expect("it failed");
-    let row = stage.fleet.run(run).expect("under way").clone();
-    assert_eq!(row.deadline, Some(stage.now + Span::minutes(5)));
     stage.after(Span::minutes(5));
-    assert!(stage.fleet.run(run).is_some_and(|run| run.closing.is_some()));
+    let closing = stage.fleet.run(run).and_then(|run| run.closing.clone()).expect("its time is over");
+    assert_eq!(closing.why, "not ended within 5m00s");
 }
 
 #[test]
@@ -147,4 +153,39 @@ fn questions_that_were_asked_before_keep_their_numbers() {
     let [again] = stage.handed()[..] else { panic!("sent anew") };
     ask(&mut stage, again);
     assert_eq!(stage.answered(run)[0].0, "send#1.asked#2");
+}
+
+#[test]
+fn an_error_that_nothing_came_of_is_begun_anew_with_what_ended_with_it() {
+    let mut stage = Stage::with(3);
+    let mut rows = Rows::default();
+    let run = stage.runs(None);
+    rows.keep(&stage);
+    let refused = || StepRequest::Refused(json!({"$refused": "r.lua:2: there is no role 'x'"}));
+    for (path, request) in [
+        ("send#1", refused()),
+        ("now#1", StepRequest::Now),
+        ("each#1[1].send#1", part("w", None, 0)),
+        ("each#1[2].send#1", refused()),
+        ("each#1", StepRequest::Broke("part 2 had an error".into())),
+    ] {
+        stage.reach(run, path, request);
+        rows.keep(&stage);
+    }
+    assert!(rows.steps[&StepPath::from("each#1[1].send#1")].seq.is_some(), "it ended with the others");
+    stage.code_ends(run, RunOutcome::Failed, Value::Null);
+    rows.keep(&stage);
+    resume(&mut stage, &rows).expect("it failed");
+    let row = stage.fleet.run(run).expect("under way");
+    assert_eq!(row.finished_steps, 2, "the first refusal, which the code went on from, and what it did then");
+    rows.keep(&stage);
+    assert_eq!(rows.steps.keys().map(StepPath::as_str).collect::<Vec<_>>(), ["now#1", "send#1"]);
+    stage.restart();
+    for path in ["each#1[1].send#1", "each#1[2].send#1"] {
+        stage.reach(run, path, part("w", None, 0));
+        let [turn] = stage.handed()[..] else { panic!("{path} is sent anew") };
+        stage.replies(turn);
+        assert_eq!(stage.answered(run)[0].0, path);
+    }
+    assert_eq!(stage.fleet.run(run).expect("under way").finished_steps, 4);
 }

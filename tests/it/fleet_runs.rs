@@ -14,7 +14,7 @@ use fleetd::fleet::time::Span;
 use fleetd::fleet::turn::{Outcome, Priority};
 use serde_json::{Value, json};
 
-use super::fleet_stage::{Stage, kind, send_to};
+use super::fleet_stage::{Stage, kind, part, send_to};
 
 fn call(deadline: Option<Span>) -> Call {
     Call::StartRun(RunCall { recipe: "r".into(), job: Arc::new(json!({})), deadline, key: None })
@@ -284,4 +284,36 @@ fn an_unknown_recipe_is_refused_with_the_valid_ones() {
     let wrong = Call::StartRun(RunCall { recipe: "q".into(), job: Arc::new(json!({})), deadline: None, key: None });
     let refusal = stage.leader(wrong).expect_err("no such recipe");
     assert_eq!(refusal.to_string(), "there is no recipe 'q'; did you mean 'r'?; valid: r");
+}
+
+#[test]
+fn a_worker_that_went_is_a_failure_of_the_world_and_a_name_that_never_was_is_the_authors() {
+    let to = |name: &str| {
+        let StepRequest::Send(send) = part("w", None, 3) else { panic!("a send") };
+        StepRequest::Send(StepSend { to: Some(Address::Worker(name.into())), ..send })
+    };
+    let mut stage = Stage::with(1);
+    let run = stage.runs(None);
+    stage.reach(run, "send#1", to("w-7"));
+    let [(_, lost)] = &stage.answered(run)[..] else { panic!("at once: {:?}", stage.last) };
+    assert_eq!((&lost["ok"], &lost["error"], &lost["turn"]), (&json!(false), &json!("lost"), &Value::Null));
+    assert_eq!(lost["why"], "there is no worker w-7 any more");
+    assert_eq!(stage.fleet.turns().count(), 0, "nothing is tried again there");
+    for name in ["x-7", "w-", "w7"] {
+        stage.reach(run, &format!("send#{name}"), to(name));
+        assert!(stage.orders()[0].contains(&format!("there is no worker '{name}'")), "{:?}", stage.orders());
+    }
+    // One that goes while it is waited for.
+    stage.reach(run, "send#2", part("w", None, 0));
+    let [at_work] = stage.handed()[..] else { panic!("sent") };
+    let worker = stage.row(at_work).worker.clone().expect("somebody has it");
+    stage.reach(run, "send#3", to(worker.as_str()));
+    stage.taken(at_work);
+    stage.gone(worker.as_str());
+    let errors: Vec<_> = stage.answered(run).into_iter().map(|(path, value)| (path, value["error"].clone())).collect();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(errors.iter().all(|(_, error)| *error == json!("lost")), "{errors:?}");
+    // What was no role's name when the run began may be one by now.
+    stage.reach(run, "send#4", to("w"));
+    assert_eq!(stage.handed().len(), 1, "{:?}", stage.orders());
 }

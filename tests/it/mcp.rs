@@ -3,6 +3,7 @@
 
 mod cancel;
 mod client;
+mod ended;
 mod keys;
 mod limits;
 mod menus;

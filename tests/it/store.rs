@@ -291,6 +291,24 @@ fn many_callers_share_commits_and_each_gets_its_own_answer() {
 }
 
 #[test]
+fn a_step_that_is_gone_is_as_if_it_had_never_begun_though_it_was_finished() {
+    let place = Place::new();
+    let store = place.open();
+    let path = StepPath::from("send#1");
+    let finished = |seq: u64, value: i32| {
+        let step = Record::Step(Arc::new(step(20, "send#1", Some(seq))));
+        vec![step, Record::StepValue(RunId(20), path.clone(), Arc::new(json!(value)))]
+    };
+    place.wait(store.commit(finished(0, 1))).unwrap();
+    place.wait(store.commit(vec![Record::StepGone(RunId(20), path.clone())])).unwrap();
+    assert_eq!(place.wait(store.finished_steps(RunId(20))).unwrap(), []);
+    assert_eq!(place.wait(store.steps(RunId(20))).unwrap(), []);
+    place.wait(store.commit(finished(0, 2))).unwrap();
+    let [again] = &place.wait(store.finished_steps(RunId(20))).unwrap()[..] else { panic!("it is there again") };
+    assert_eq!(*again.value, json!(2));
+}
+
+#[test]
 fn pruning_drops_old_collected_things_with_their_texts_and_nothing_else() {
     let place = Place::new();
     let store = place.open();
@@ -301,7 +319,7 @@ fn pruning_drops_old_collected_things_with_their_texts_and_nothing_else() {
     records.extend([
         Record::Turn(Arc::new(retry.clone())),
         event(4, 100, "old event of an open turn"),
-        Record::Run(Arc::new(ended(run(20, "h1"), 100, true))),
+        Record::Run(Arc::new(ended(run(20, "h0"), 100, true))),
         Record::Job(RunId(20), Arc::new(json!(1))),
         Record::RunValue(RunId(20), Arc::new(json!(1))),
         Record::Step(Arc::new(step(20, "a", Some(0)))),
@@ -311,6 +329,8 @@ fn pruning_drops_old_collected_things_with_their_texts_and_nothing_else() {
     ]);
     place.wait(store.commit(records)).unwrap();
     place.wait(store.save_sources("used".into(), "of an open run".into())).unwrap();
+    place.wait(store.save_sources("h1".into(), "of one that ended and is kept, and may go on".into())).unwrap();
+    place.wait(store.save_sources("h0".into(), "of one that is dropped".into())).unwrap();
     for n in 0..25 {
         place.wait(store.save_sources(format!("s{n}"), "text".into())).unwrap();
     }
@@ -333,6 +353,8 @@ fn pruning_drops_old_collected_things_with_their_texts_and_nothing_else() {
     assert_eq!(place.wait(store.steps(RunId(20))).unwrap(), []);
     assert_eq!(place.wait(store.runs(10)).unwrap().len(), 2, "an uncollected run stays, whatever its age");
     assert!(place.wait(store.sources("used".into())).unwrap().is_some());
+    assert!(place.wait(store.sources("h1".into())).unwrap().is_some());
+    assert_eq!(place.wait(store.sources("h0".into())).unwrap(), None);
     assert_eq!(place.wait(store.sources("s0".into())).unwrap(), None);
     assert!(place.wait(store.sources("s24".into())).unwrap().is_some());
 

@@ -209,7 +209,7 @@ fn a_store_of_a_newer_fleetd_is_refused_and_kept() {
     let (place, refused) = refused_with(&fs::read(newer.file()).unwrap());
     let file = place.file();
     let says =
-        format!("{} was written by a newer fleetd: its schema is version 99, this one knows up to 5", file.display());
+        format!("{} was written by a newer fleetd: its schema is version 99, this one knows up to 6", file.display());
     assert_eq!(refused.to_string(), says);
 }
 
@@ -302,7 +302,7 @@ fn a_store_of_version_1_is_brought_up_to_date_with_all_it_holds() {
 
     let by_hand = Connection::open(place.file()).unwrap();
     let number = |sql: &str| by_hand.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!(number("PRAGMA user_version"), 5);
+    assert_eq!(number("PRAGMA user_version"), 6);
     assert_eq!(number("SELECT count(*) FROM sqlite_schema WHERE name = 'turns_open'"), 1);
     assert_eq!(
         number("SELECT count(*) FROM sqlite_schema WHERE name IN ('seat', 'drafts', 'sessions', 'budgets', 'paused')"),
@@ -322,6 +322,7 @@ fn a_start_and_a_prune_do_not_walk_through_history() {
         ("SELECT row FROM runs WHERE state <> 'collected' ORDER BY id", "runs_open"),
         ("SELECT row, seq FROM events WHERE turn = 5 ORDER BY seq", "events_of_turn"),
         ("SELECT 1 FROM turns WHERE prompt_of = 5 AND prompt_of <> id", "turns_retries"),
+        ("SELECT 1 FROM runs WHERE runs.sources = 'x'", "runs_sources"),
     ] {
         let plan: String = by_hand.query_row(&format!("EXPLAIN QUERY PLAN {sql}"), [], |row| row.get(3)).unwrap();
         assert!(plan.contains(index), "{sql}: {plan}");

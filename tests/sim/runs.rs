@@ -275,12 +275,12 @@ fn verb_of(request: &StepRequest) -> &'static str {
         StepRequest::Command(_) => "command",
         StepRequest::Sleep(_) => "sleep",
         StepRequest::Now => "now",
-        StepRequest::Value(_) => "random",
+        StepRequest::Value(_) | StepRequest::Refused(_) => "random",
         StepRequest::Note { .. } => "note",
         StepRequest::Ask(_) => "ask_leader",
         StepRequest::Progress(_) => "progress",
         StepRequest::Answer(_) => "answer",
-        StepRequest::GiveUp(_) => "race",
+        StepRequest::GiveUp(_) | StepRequest::Broke(_) => "race",
     }
 }
 

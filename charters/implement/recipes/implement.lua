@@ -1,5 +1,5 @@
 -- Splits a goal into parts, has each implemented in a worktree and reviewed by somebody else, and proposes in which order
--- the branches are merged. What a review sends back is mended once by the worker who knows it.
+-- the branches are merged. What a review sends back is mended once, by the worker who knows it if that one is still there.
 -- Try it: fleetd run start implement --wait --job '{"goal": "a --json flag for every command"}'
 
 fleet.shape("part", { title = "string", task = "string" })
@@ -15,18 +15,46 @@ local function implement(run, part)
   })
 end
 
+local function branch_of(reply)
+  return reply.work and reply.work.branch or "not known"
+end
+
 local function review(run, part, reply)
   return run:send({
     to = "w-reviewer",
     kind = "review",
     prompt = "Review what was done for this part. Its branch: "
-      .. (reply.work and reply.work.branch or "not known")
+      .. branch_of(reply)
       .. "\n"
       .. run:quote(part)
       .. "\nWhat its author says:\n"
       .. run:quote(reply),
     schema = "review",
     deadline = "15m",
+    retries = 1,
+  })
+end
+
+local function mend(run, part, reply, complaint)
+  -- The same worker: it has the tree, and knows what it did.
+  local mended = run:send({
+    to = reply.from.worker,
+    prompt = "A reviewer sends your work back. Mend it, and commit.\n" .. run:quote(complaint),
+    deadline = "30m",
+  })
+  if mended.error ~= "lost" then
+    return mended
+  end
+  -- It went while its work was reviewed, or at this: another one has to be told everything.
+  return run:send({
+    to = "w-coder",
+    prompt = "Somebody else implemented this part, and a reviewer sends it back. Begin with their branch: merge it into yours, mend it, with tests, and commit everything. Their branch: "
+      .. branch_of(reply)
+      .. "\n"
+      .. run:quote(part)
+      .. "\nWhat the reviewer says:\n"
+      .. run:quote(complaint),
+    deadline = "40m",
     retries = 1,
   })
 end
@@ -39,12 +67,7 @@ local function carry_out(run, part)
   end
   local said = review(run, part, reply)
   if said.ok and not said.data.good then
-    -- The same worker: it has the tree, and knows what it did.
-    local mended = run:send({
-      to = reply.from.worker,
-      prompt = "A reviewer sends your work back. Mend it, and commit.\n" .. run:quote(said.data.complaint),
-      deadline = "30m",
-    })
+    local mended = mend(run, part, reply, said.data.complaint)
     if mended.ok then
       reply = mended
       said = review(run, part, reply)
@@ -65,11 +88,15 @@ fleet.recipe("implement", {
   deadline = "3h",
   budget = { turns = 100 },
 }, function(job, run)
+  local most = job.most or 5
+  if most < 1 then
+    return run:fail(("'most' is %d: at least one part has to be allowed"):format(most))
+  end
   local plan = run:send({
     to = "w-planner",
     kind = "plan",
     prompt = "Split this goal into parts that can be implemented at the same time, by people who do not talk to each other; at most "
-      .. (job.most or 5)
+      .. most
       .. ". In the order in which they should be merged.\n"
       .. run:quote(job.goal),
     schema = "part[]",
@@ -79,9 +106,9 @@ fleet.recipe("implement", {
   if not plan.ok then
     return run:fail("there is no plan: " .. (plan.why or plan.error))
   end
-  local parts = {}
-  for n = 1, math.min(#plan.data, job.most or 5) do
-    parts[n] = plan.data[n]
+  local parts, not_begun = {}, {}
+  for n, part in ipairs(plan.data) do
+    table.insert(n <= most and parts or not_begun, part)
   end
   run:progress("%d parts", #parts)
   local done, missing = run:split(run:each(parts, function(part)
@@ -96,12 +123,13 @@ fleet.recipe("implement", {
       table.insert(refused, one)
     end
   end
-  local value = { proposal = proposal, refused = refused, missing = missing }
+  local value = { proposal = proposal, refused = refused, missing = missing, not_begun = not_begun }
   if #proposal == 0 then
     return run:fail("no part was implemented and found good", value)
   end
-  if #missing + #refused > 0 then
-    return run:partial(value, ("%d parts are missing, %d were refused"):format(#missing, #refused))
+  if #missing + #refused + #not_begun > 0 then
+    local why = "%d parts are missing, %d were refused, %d were not begun"
+    return run:partial(value, why:format(#missing, #refused, #not_begun))
   end
   return value
 end)

@@ -17,6 +17,17 @@ pub(in crate::charter) const TESTS: &[Described] = &[
         example: "",
     },
     Described {
+        name: "gone",
+        params: &[("worker", "string")],
+        returns: "",
+        about: "Lets one worker go, from here on; a scripted worker may call it in its turn. What is sent to it by its name comes back with `error` = `lost`, and what is sent to its role goes to the next one.",
+        spec: None,
+        example: r#"t.worker("w-reviewer", function()
+  t.gone("w-coder-1")
+  return { good = false, complaint = "no test" }
+end)"#,
+    },
+    Described {
         name: "command",
         params: &[("fn", "fun(argv: string[]): any")],
         returns: "",

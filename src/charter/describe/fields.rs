@@ -303,7 +303,7 @@ pub(in crate::charter) const ENVELOPE: &[Field] = &[
     field(
         "error",
         "string?",
-        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `schema` when the answer does not fit its schema, `budget` when the run has used up its budget.",
+        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `lost` also when the worker that it names is not there any more, `schema` when the answer does not fit its schema, `budget` when the run has used up its budget.",
     ),
     field("why", "string?", "Why it ended so, for people."),
     field("outcome", "string", "How the turn ended."),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::decided::{is_good, outcome, vote};
 use super::failed;
 use super::live::LiveRun;
-use crate::charter::steps::{self, Kind};
+use crate::charter::steps::{self, Kind, Reached};
 use crate::charter::world::World;
 use crate::fleet::ids::StepPath;
 use crate::fleet::run::{RunEnd, RunInput};
@@ -159,7 +159,7 @@ impl LiveRun {
         };
         match (decided, self.groups[group].left) {
             (Some((what, decided)), 1..) => {
-                self.give_up(group, what, &decided, out)?;
+                self.give_up(group, steps::give_up(self.groups[group].kind, what, &decided), out)?;
                 self.gathered(world, group)
             }
             (_, 0) => self.gathered(world, group),
@@ -175,24 +175,17 @@ impl LiveRun {
         why: String,
         out: &mut dyn FnMut(RunInput),
     ) -> Result<(), RunEnd> {
-        self.give_up(group, format!("part {} had an error", place + 1), &Value::from(place + 1), out)?;
+        self.give_up(group, steps::broke(self.groups[group].kind, place + 1), out)?;
         let parent = self.groups[group].parent;
         self.runnable.push_back((parent, Resume::Error(why)));
         Ok(())
     }
 
     /// Gives up the parts that go on. First the fleet is told, so that it asks nobody what they would have passed on.
-    fn give_up(
-        &mut self,
-        group: usize,
-        what: String,
-        decided: &Value,
-        out: &mut dyn FnMut(RunInput),
-    ) -> Result<(), RunEnd> {
+    fn give_up(&mut self, group: usize, step: Reached, out: &mut dyn FnMut(RunInput)) -> Result<(), RunEnd> {
         let of = &self.groups[group];
         let (path, at) = (StepPath::from(of.path.as_str()), of.at.clone());
         let members = of.members.clone();
-        let step = steps::give_up(of.kind, what, decided);
         self.submit(path.clone(), step, at, out)?;
         self.unheard.insert(path);
         self.abandon(members, out)

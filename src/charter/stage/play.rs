@@ -224,7 +224,7 @@ impl<'s, 'w> Play<'s, 'w> {
             StepRequest::Sleep(_) | StepRequest::Ask(_) if over => (now, Value::Null),
             StepRequest::Sleep(span) => (now + span, Value::Null),
             StepRequest::Now => (now, json!(now.0 as f64 / 1000.0)),
-            StepRequest::Value(value) => (now, value),
+            StepRequest::Value(value) | StepRequest::Refused(value) => (now, value),
             StepRequest::Note { name, value: Some(Value::Null) } => {
                 self.stage.notes.remove(&name);
                 (now, Value::Null)
@@ -240,7 +240,7 @@ impl<'s, 'w> Play<'s, 'w> {
                 (now + REPLY, Value::from(answer))
             }
             StepRequest::Answer(answer) => (now, self.answered(answer)?),
-            StepRequest::GiveUp(_) => {
+            StepRequest::GiveUp(_) | StepRequest::Broke(_) => {
                 self.take_back_below(step.run, &format!("{}[", step.path));
                 (now, Value::Null)
             }

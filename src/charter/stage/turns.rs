@@ -18,8 +18,10 @@ use crate::charter::rubric;
 use crate::charter::testing::{address_of, in_time};
 use crate::fleet::amend::SCHEMA;
 use crate::fleet::asked::MOST_QUESTIONS;
+use crate::fleet::bounds::not_begun;
 use crate::fleet::envelope::{Envelope, From, Times, Usage};
 use crate::fleet::ids::{RoleName, TurnId, WorkerName};
+use crate::fleet::orphans::{LOST, no_such_worker};
 use crate::fleet::refusal::Refusal;
 use crate::fleet::run::{Step, StepSend};
 use crate::fleet::team::{Address, Task};
@@ -39,6 +41,8 @@ pub(super) struct Scripted {
     pub(super) send: StepSend,
     to: Address,
     role: RoleName,
+    /// Who has it.
+    worker: WorkerName,
     function: Function,
     thread: Thread,
     accepted: Time,
@@ -65,10 +69,7 @@ impl Scripted {
     }
 
     pub(super) fn worker(&self) -> WorkerName {
-        match &self.to {
-            Address::Worker(worker) => worker.clone(),
-            Address::Role(role) => format!("{role}-1").into(),
-        }
+        self.worker.clone()
     }
 }
 
@@ -106,10 +107,17 @@ impl Play<'_, '_> {
             Ok(to) => to,
             Err(refusal) => return Ok(Err(refusal)),
         };
+        if let Address::Worker(worker) = &to
+            && stage.is_gone(&to)
+        {
+            let value = not_begun(stage.now, LOST, &no_such_worker(worker));
+            self.add(self.stage.now, Due::Answer(Arc::new(step), value));
+            return Ok(Ok(()));
+        }
         stage.sent.push(json!({"to": to.to_string(), "prompt": &*send.prompt, "kind": send.kind}));
         let role = match &to {
             Address::Role(role) => role.clone(),
-            Address::Worker(worker) => RoleName::from(worker.as_str().rsplit_once('-').map_or("", |(role, _)| role)),
+            Address::Worker(worker) => worker.role().unwrap_or_else(|| worker.as_str().into()),
         };
         let named =
             |name: &str| stage.workers.iter().find(|(other, _)| other == name).map(|(_, function)| function.clone());
@@ -122,6 +130,7 @@ impl Play<'_, '_> {
         let turn = Scripted {
             step: Arc::new(step),
             send,
+            worker: stage.worker_at(&to),
             to,
             role,
             thread: self.thread()?,
@@ -154,7 +163,8 @@ impl Play<'_, '_> {
         let (id, now) = (TurnId(self.stage.turns), self.stage.now);
         self.count_turn(turn.step.run);
         let (thread, heard) = (self.thread()?, BTreeMap::new());
-        let turn = Scripted { thread, heard, accepted: now, handed: None, open: None, usage: None, ..turn };
+        let worker = self.stage.worker_at(&turn.to);
+        let turn = Scripted { thread, heard, worker, accepted: now, handed: None, open: None, usage: None, ..turn };
         let opens = self.stage.opens(&turn.role, now);
         let (deadline, span) = (turn.deadline, turn.deadline.map(|at| at.since(now)).unwrap_or_default());
         self.turns.insert(id, turn);
@@ -186,16 +196,7 @@ impl Play<'_, '_> {
         let Some(turn) = self.turns.get(&id) else { return Ok(()) };
         let world = self.stage.world;
         let lua_error = |error: mlua::Error| world.failure(&error, None).error;
-        world.meter.begin(&turn.thread, Allowance::RUBRIC);
-        let result = turn.thread.resume::<MultiValue>(args);
-        let used = world.meter.end();
-        let values = match result {
-            Err(error) => return Err(world.failure(&error, used.blown).error),
-            Ok(_) if used.blown.is_some() => {
-                return Err(world.failure(&mlua::Error::StackError, used.blown).error);
-            }
-            Ok(values) => values,
-        };
+        let values = self.plays(&turn.thread, args)?;
         if !turn.thread.is_resumable() {
             let (word, text, told): (String, String, LuaValue) = world.lua.unpack_multi(values).map_err(lua_error)?;
             let wrong = |why| self.stage.at(&turn.step, format!("the scripted worker of '{}': {why}", turn.role));
@@ -219,6 +220,36 @@ impl Play<'_, '_> {
         };
         self.add(self.stage.now, due);
         Ok(())
+    }
+
+    /// Lets a function play on until it asks or ends; a worker that it lets go is gone at once.
+    fn plays(&mut self, thread: &Thread, mut args: MultiValue) -> Result<MultiValue, CharterError> {
+        let world = self.stage.world;
+        let lua_error = |error: mlua::Error| world.failure(&error, None).error;
+        loop {
+            in_time(self.stage.until)?;
+            world.meter.begin(thread, Allowance::RUBRIC);
+            let result = thread.resume::<MultiValue>(args);
+            let used = world.meter.end();
+            let values = match result {
+                Err(error) => return Err(world.failure(&error, used.blown).error),
+                Ok(_) if used.blown.is_some() => {
+                    return Err(world.failure(&mlua::Error::StackError, used.blown).error);
+                }
+                Ok(values) => values,
+            };
+            let Some(LuaValue::Table(request)) = values.front().filter(|_| thread.is_resumable()) else {
+                return Ok(values);
+            };
+            if request.raw_get::<String>("verb").map_err(lua_error)? != "gone" {
+                return Ok(values);
+            }
+            let name: String = request.raw_get("name").map_err(lua_error)?;
+            let (_, file, line): (LuaValue, String, u32) = world.lua.unpack_multi(values).map_err(lua_error)?;
+            let wrong = |why| CharterError::read(&world.sources, &format!("{file}:{line}: t.gone: {why}"));
+            self.stage.goes(&name).map_err(wrong)?;
+            args = MultiValue::from_vec(vec![LuaValue::Boolean(true)]);
+        }
     }
 
     /// The worker's function is through: how its turn will end, and when.
@@ -280,7 +311,7 @@ impl Play<'_, '_> {
         outcome: Outcome,
         text: String,
     ) -> Result<(), CharterError> {
-        let again = outcome.may_retry() && turn.attempt <= turn.send.retries;
+        let again = outcome.may_retry() && turn.attempt <= turn.send.retries && !self.stage.is_gone(&turn.to);
         if again && self.closed(turn.step.run).is_none() {
             return self.tries(turn);
         }

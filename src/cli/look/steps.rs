@@ -29,6 +29,8 @@ fn drawn(detail: &RunDetail, below: &HashMap<RunId, RunDetail>, indent: &str, no
     let turns: HashMap<TurnId, &StepTurn> = detail.turns.iter().map(|turn| (turn.turn, turn)).collect();
     let shown = &detail.steps[left_out..];
     let started = detail.result.run.started;
+    // In a run that has ended nothing goes on.
+    let until_now = detail.result.run.outcome.is_none().then_some(now);
     let width = shown.iter().map(|step| after(step.began, started).len()).max().unwrap_or(0);
     let mut place: Vec<&str> = Vec::new();
     for step in in_place(shown) {
@@ -44,7 +46,8 @@ fn drawn(detail: &RunDetail, below: &HashMap<RunId, RunDetail>, indent: &str, no
             format!("{indent}{:>width$} {}{} ", after(step.began, started), "  ".repeat(parts.len()), mark(step, look));
         let turn = step.turn.and_then(|turn| turns.get(&turn).copied());
         let room = look.width.saturating_sub(indent.len() + width + 3 + 2 * parts.len()).max(12);
-        out.push(begin + &one_line(&text(step, own.first().copied().unwrap_or_default(), turn, now), room, look));
+        let own = own.first().copied().unwrap_or_default();
+        out.push(begin + &one_line(&text(step, own, turn, until_now), room, look));
         if let Some(child) = step.child.and_then(|child| below.get(&child)) {
             let indent = format!("{indent}{}", " ".repeat(width + 3 + 2 * parts.len()));
             out.push(format!(
@@ -76,7 +79,8 @@ fn in_place(steps: &[Step]) -> Vec<&Step> {
     placed.into_iter().map(|(_, step)| step).collect()
 }
 
-fn text(step: &Step, own: &str, turn: Option<&StepTurn>, now: Time) -> String {
+/// Says what a step is and how it stands; without `now` it stands still if it is not finished.
+fn text(step: &Step, own: &str, turn: Option<&StepTurn>, now: Option<Time>) -> String {
     let mut out = own.to_owned();
     if let Some(turn) = step.turn {
         out += &format!(" {turn}");
@@ -94,10 +98,12 @@ fn text(step: &Step, own: &str, turn: Option<&StepTurn>, now: Time) -> String {
             }
         }
         None if step.seq.is_none() => {
-            out += &match (step.until, step.child) {
-                (Some(until), _) => format!(" for {} more", until.since(now)),
-                (None, Some(child)) => format!(" {child}"),
-                (None, None) => format!(" for {}", now.since(step.began)),
+            out += &step.child.map(|child| format!(" {child}")).unwrap_or_default();
+            out += &match (now, step.until, step.child) {
+                (None, _, _) => " not finished".to_owned(),
+                (Some(now), Some(until), _) => format!(" for {} more", until.since(now)),
+                (Some(_), None, Some(_)) => String::new(),
+                (Some(now), None, None) => format!(" for {}", now.since(step.began)),
             };
         }
         None => out += &step.child.map(|child| format!(" {child}")).unwrap_or_default(),
@@ -226,6 +232,35 @@ mod tests {
           +12ms ○ recipe#1 r9: check {} (hunt.lua:7)
                   r9 · check · running for 4s · 5/8 turns
                     +12ms ● progress#1: half (hunt.lua:7)
+        "#);
+    }
+
+    #[test]
+    fn what_a_run_that_has_ended_left_open_does_not_go_on() {
+        let step = |path: &str, verb: &str, more: serde_json::Value| {
+            let mut step = json!({"run": "r3", "path": path, "verb": verb, "hash": "x", "what": "", "at": "hunt.lua:7", "began": 1_012});
+            for (name, value) in more.as_object().expect("fields") {
+                step[name] = value.clone();
+            }
+            step
+        };
+        let shown: RunDetail = serde_json::from_value(json!({
+            "id": "r3", "recipe": "hunt", "owner": "operator", "generation": {"number": 1, "hash": "x"}, "started": 1000,
+            "finished_steps": 1, "sent": 0, "settled": 0, "value": null, "outcome": "cancelled", "ended": 2_000,
+            "steps": [
+                step("now#1", "now", json!({"seq": 0})), step("sleep#1", "sleep", json!({"until": 3_600_000})),
+                step("ask_leader#1", "ask_leader", json!({})), step("recipe#1", "recipe", json!({"child": "r9"})),
+                step("send#1", "send", json!({"turn": "t5"})),
+            ],
+            "turns": [{"turn": "t5", "state": "collected", "outcome": "cancelled", "worker": "w-1", "age_ms": 500}],
+        }))
+        .expect("a run");
+        insta::assert_snapshot!(tree(&shown, &HashMap::new(), Time(5_000), &plain(100)).join("\n"), @r#"
+          +12ms ● now#1 (hunt.lua:7)
+          +12ms ○ sleep#1 not finished (hunt.lua:7)
+          +12ms ○ ask_leader#1 not finished (hunt.lua:7)
+          +12ms ○ recipe#1 r9 not finished (hunt.lua:7)
+          +12ms ○ send#1 t5 w-1 cancelled in 500ms (hunt.lua:7)
         "#);
     }
 

@@ -185,8 +185,8 @@ fn least_turn() -> Value {
 fn run() -> Value {
     json!({
         "id": "r3", "recipe": "ask", "owner": "leader", "key": "k", "generation": {"number": 3, "hash": "ab"},
-        "started": 1, "deadline": 9, "finished_steps": 1, "sent": 2, "settled": 1, "progress": "half", "outcome": "partial",
-        "why": "a part is missing", "ended": 5, "collected": true, "message": "m5",
+        "started": 1, "deadline": 9, "granted": "480000ms", "finished_steps": 1, "sent": 2, "settled": 1, "progress": "half",
+        "outcome": "partial", "why": "a part is missing", "ended": 5, "collected": true, "message": "m5",
         "budget": {"turns": 9, "tokens": 1000, "cost": 0.5}, "parent": {"run": "r2", "path": "recipe#1"}, "depth": 1,
         "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4},
         "closing": {"outcome": "budget", "why": "9 of 9 turns are used", "until": 8}
@@ -237,7 +237,8 @@ fn runs_are_written_as_their_schemas_say() {
     written_as::<RunResult>(least.clone(), result.clone());
     let step = json!({
         "run": "r3", "path": "send#1", "verb": "send", "hash": "ab", "what": "to w", "at": "recipes/x.lua:12", "began": 2,
-        "turn": "t17", "child": "r4", "retries": 1, "deadline": "480000ms", "until": 9, "question": "q5", "seq": 1
+        "turn": "t17", "child": "r4", "retries": 1, "deadline": "480000ms", "until": 9, "question": "q5", "raised": true,
+        "seq": 1
     });
     let step_turn = json!({
         "turn": "t17", "state": "working", "outcome": "replied", "worker": "w-1", "age_ms": 9, "waits": "asks a question",

@@ -13,6 +13,7 @@ use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::resume::Resumed;
 use crate::fleet::rules::{self, Verb};
 use crate::fleet::run::{Run, Step};
+use crate::fleet::team::Generation;
 
 /// Turns of one look at a run at most: each is read from the store.
 const MOST_TURNS: usize = 200;
@@ -40,7 +41,7 @@ impl Handle {
         rules::check(caller, Verb::Run)?;
         let run = self.run_row(id).await?;
         let generation = match request.charter {
-            WhichCharter::Begun => run.generation.clone(),
+            WhichCharter::Begun => self.kept_charter(&run).await?,
             WhichCharter::Current => match self.fleet().team() {
                 Some(team) => team.generation.clone(),
                 None => return Err(self.no_charter()),
@@ -50,6 +51,31 @@ impl Handle {
         match self.call(caller, Call::ResumeRun(Box::new(Resumed { run, steps, generation }))).await? {
             Answer::Started(run) => Ok(run),
             other => Err(super::unexpected(&other)),
+        }
+    }
+
+    /// Returns the charter that a run began with, if it can still go on with that.
+    async fn kept_charter(&self, run: &Run) -> Result<Generation, Refusal> {
+        let begun = &run.generation;
+        let in_force = self.fleet().team().is_some_and(|team| team.generation.hash == begun.hash);
+        if !in_force && self.journal().sources(begun.hash.clone()).await.map_err(store)?.is_none() {
+            let message = format!("the charter that {} began with is not kept any more", run.id);
+            return Err(Refusal::new(RefusalKind::Unknown, message).hint("resume it with the one in force"));
+        }
+        Ok(begun.clone())
+    }
+
+    /// Returns the run that an answer says has ended. Of one that is collected, or is a step of another, the fleet knows
+    /// nothing any more; its row is in the store.
+    pub(super) async fn ended(&self, id: RunId, answer: Result<Answer, Refusal>) -> Result<Arc<Run>, Refusal> {
+        match answer {
+            Ok(Answer::Ended(run)) => Ok(run),
+            Ok(other) => Err(super::unexpected(&other)),
+            Err(refusal) if refusal.kind == RefusalKind::Unknown => {
+                let row = self.journal().run(id).await.map_err(store)?;
+                row.filter(|run| run.outcome.is_some()).map(Arc::new).ok_or(refusal)
+            }
+            Err(refusal) => Err(refusal),
         }
     }
 

@@ -169,7 +169,7 @@ pub struct ReplayedStep {
 pub enum ReplayedFrom {
     /// From the journal.
     Journal,
-    /// It is under way, or was when the run ended.
+    /// It is under way, or was when the run ended; of a run that failed, what it begins anew when it is resumed.
     Open,
     /// The code came to it and the journal has nothing of it: it would be begun.
     New,

@@ -254,11 +254,13 @@ pub fn loud(request: &StepRequest) -> Value {
         StepRequest::Recipe(wanted) => json!({"ok": true, "outcome": "done", "value": *wanted.job}),
         StepRequest::Command(wanted) => json!({"ok": true, "text": wanted.command.argv.join(" ")}),
         StepRequest::Now => json!(1_700_000_000_000_u64),
-        StepRequest::Value(value) => value.clone(),
+        StepRequest::Value(value) | StepRequest::Refused(value) => value.clone(),
         StepRequest::Note { value, .. } => value.clone().unwrap_or(Value::Null),
         StepRequest::Ask(question) => json!(format!("yes to {question}")),
-        StepRequest::Sleep(_) | StepRequest::Progress(_) | StepRequest::Answer(_) | StepRequest::GiveUp(_) => {
-            Value::Null
-        }
+        StepRequest::Sleep(_)
+        | StepRequest::Progress(_)
+        | StepRequest::Answer(_)
+        | StepRequest::GiveUp(_)
+        | StepRequest::Broke(_) => Value::Null,
     }
 }
