@@ -215,16 +215,17 @@ fn where_a_budget_is_used_up_nobody_sleeps_and_the_code_keeps_what_it_has() {
 fn what_sleeps_or_asks_while_another_part_uses_the_budget_up_ends_and_what_is_paid_goes_on() {
     let mut stage = with_budget(RunBudget { turns: Some(1), ..RunBudget::default() });
     let run = stage.runs(None);
-    stage.reach(run, "each#1[1].send#1", part("w", None, 0));
-    stage.reach(run, "each#1[2].ask_leader#1", StepRequest::Ask("go on?".into()));
     let wanted = StepRecipe { recipe: "r".into(), job: Arc::new(json!({})), deadline: None, budget: None };
-    stage.reach(run, "each#1[3].recipe#1", StepRequest::Recipe(wanted));
+    stage.reach(run, "each#1[1].recipe#1", StepRequest::Recipe(wanted));
     let begun = stage.last.effects.iter().find_map(|effect| match effect {
         Effect::Run(RunEffect::Start { run }) => Some(run.id),
         _ => None,
     });
     let child = begun.expect("it begins");
     stage.reach(child, "sleep#1", StepRequest::Sleep(Span::minutes(9)));
+    stage.reach(run, "each#1[2].ask_leader#1", StepRequest::Ask("go on?".into()));
+    stage.reach(run, "each#1[3].send#1", part("w", None, 0));
+    let [paid] = stage.handed()[..] else { panic!("it is handed") };
     stage.restart();
     stage.reach(run, "each#1[4].send#1", part("w", None, 0));
     let answered: Vec<_> =
@@ -241,7 +242,7 @@ fn what_sleeps_or_asks_while_another_part_uses_the_budget_up_ends_and_what_is_pa
     assert_eq!(stage.answered(run)[0].1["value"], json!("half"));
     stage.after(Span::minutes(5));
     assert_eq!(end(&stage, run).0, None, "a turn is open");
-    stage.replies(TurnId(2));
+    stage.replies(paid);
     assert_eq!(stage.answered(run)[0].1["text"], json!("done"));
 }
 
