@@ -140,7 +140,7 @@ impl Fleet {
         let over = self.put_turn(cx, over);
         self.forget_turn(&over);
         if let Some(at) = &turn.step {
-            self.count_turn(cx, at.run, 1, 1, envelope.usage.as_ref());
+            self.count_turn(cx, at.run, 1, 0, None);
         }
         let again = self.accept(cx, again);
         self.know_as(&again);

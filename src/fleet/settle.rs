@@ -84,6 +84,10 @@ impl Fleet {
         if replied {
             self.forgive_role_of(cx, &turn);
         }
+        // What it took is counted before anything is begun that the same budget would have to pay for.
+        if let Some(at) = turn.step.as_ref().filter(|_| turn.command.is_none()) {
+            self.count_turn(cx, at.run, 0, 1, finish.usage.as_ref());
+        }
         if complaint.is_some_and(|complaint| self.send_back(cx, &turn, &finish, &complaint)) {
             return;
         }
@@ -120,9 +124,6 @@ impl Fleet {
         let turn = self.put_turn(cx, turn);
         self.tell_settled(cx, &turn, &envelope);
         self.forget_turn(&turn);
-        if turn.command.is_none() {
-            self.count_turn(cx, step.run, 0, 1, envelope.usage.as_ref());
-        }
         self.grace_begins(cx, step.run);
         if !self.retry_step(cx, &turn, outcome) {
             self.answer_send(cx, &step, &envelope);

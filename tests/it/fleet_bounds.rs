@@ -6,8 +6,9 @@ use std::sync::Arc;
 use fleetd::fleet::bounds::RunBudget;
 use fleetd::fleet::envelope::{Finish, Usage};
 use fleetd::fleet::ids::{RunId, TurnId};
-use fleetd::fleet::input::{Input, Sighting};
-use fleetd::fleet::run::{RunOutcome, StepRecipe, StepRequest, StepSend};
+use fleetd::fleet::input::{Effect, Input, Sighting};
+use fleetd::fleet::run::{RunEffect, RunOutcome, StepRecipe, StepRequest, StepSend};
+use fleetd::fleet::shape::Shape;
 use fleetd::fleet::time::{Span, Time};
 use fleetd::fleet::turn::Outcome;
 use serde_json::json;
@@ -214,13 +215,17 @@ fn where_a_budget_is_used_up_nobody_sleeps_and_the_code_keeps_what_it_has() {
 fn what_sleeps_or_asks_while_another_part_uses_the_budget_up_ends_and_what_is_paid_goes_on() {
     let mut stage = with_budget(RunBudget { turns: Some(1), ..RunBudget::default() });
     let run = stage.runs(None);
-    stage.reach(run, "each#1[1].send#1", part("w", None, 0));
-    stage.reach(run, "each#1[2].ask_leader#1", StepRequest::Ask("go on?".into()));
     let wanted = StepRecipe { recipe: "r".into(), job: Arc::new(json!({})), deadline: None, budget: None };
-    stage.reach(run, "each#1[3].recipe#1", StepRequest::Recipe(wanted));
-    let child = RunId(4);
-    assert_eq!(stage.orders(), ["start r4"]);
+    stage.reach(run, "each#1[1].recipe#1", StepRequest::Recipe(wanted));
+    let begun = stage.last.effects.iter().find_map(|effect| match effect {
+        Effect::Run(RunEffect::Start { run }) => Some(run.id),
+        _ => None,
+    });
+    let child = begun.expect("it begins");
     stage.reach(child, "sleep#1", StepRequest::Sleep(Span::minutes(9)));
+    stage.reach(run, "each#1[2].ask_leader#1", StepRequest::Ask("go on?".into()));
+    stage.reach(run, "each#1[3].send#1", part("w", None, 0));
+    let [paid] = stage.handed()[..] else { panic!("it is handed") };
     stage.restart();
     stage.reach(run, "each#1[4].send#1", part("w", None, 0));
     let answered: Vec<_> =
@@ -237,25 +242,25 @@ fn what_sleeps_or_asks_while_another_part_uses_the_budget_up_ends_and_what_is_pa
     assert_eq!(stage.answered(run)[0].1["value"], json!("half"));
     stage.after(Span::minutes(5));
     assert_eq!(end(&stage, run).0, None, "a turn is open");
-    stage.replies(TurnId(2));
+    stage.replies(paid);
     assert_eq!(stage.answered(run)[0].1["text"], json!("done"));
 }
 
 #[test]
 fn the_deadline_of_a_run_whose_budget_is_used_up_ends_what_was_paid_and_leaves_it_its_grace() {
     let mut stage = with_budget(RunBudget { turns: Some(1), ..RunBudget::default() });
-    let run = stage.runs(Some(Span::minutes(1)));
+    let run = stage.runs(Some(Span::seconds(20)));
     stage.reach(run, "each#1[1].send#1", part("w", None, 0));
     stage.taken(TurnId(2));
     stage.reach(run, "each#1[2].send#1", part("w", None, 0));
-    stage.after(Span::minutes(1));
+    stage.after(Span::seconds(20));
     assert_eq!(stage.answered(run)[0].1["error"], json!("timed_out"));
     assert_eq!(end(&stage, run).0, None);
     stage.restart();
     stage.after(Span::seconds(9));
     stage.code_ends(run, RunOutcome::Done, json!("what it has"));
     assert_eq!(stage.value_of(run), Some(json!("what it has")));
-    let why = "1 of 1 turns are used; not ended within 1m00s";
+    let why = "1 of 1 turns are used; not ended within 20s";
     assert_eq!(end(&stage, run), (Some(RunOutcome::TimedOut), Some(why.into())));
 }
 
@@ -279,6 +284,24 @@ fn a_retry_is_a_turn_that_the_budget_must_pay_for() {
     assert_eq!(stage.answered(run)[0].1["error"], json!("timed_out"));
     stage.after(Span::seconds(30));
     assert_eq!(end(&stage, run).0, Some(RunOutcome::Budget), "and its code did not come back");
+}
+
+#[test]
+fn a_correction_is_a_turn_that_the_budget_must_pay_for_after_the_answer_that_it_corrects() {
+    let mut stage = with_budget(RunBudget { tokens: Some(100), ..RunBudget::default() });
+    let run = stage.runs(None);
+    let StepRequest::Send(send) = part("w", None, 0) else { panic!("a send") };
+    let shape = Some(Arc::new(Shape { schema: json!({"type": "integer"}), corrections: 2 }));
+    stage.reach(run, "send#1", StepRequest::Send(StepSend { shape, ..send }));
+    let usage = Some(Usage { input: 60, output: 50, ..Usage::default() });
+    let misfit = Box::new(Finish { usage, ..finish(Outcome::Replied) });
+    stage.seen(Sighting::Finished { worker: "w-1".into(), turn: TurnId(2), finish: misfit, idle: true });
+    assert!(stage.handed().is_empty(), "nothing pays for a second turn");
+    assert_eq!(stage.answered(run)[0].1["error"], json!("schema"));
+    let row = stage.fleet.run(run).expect("not ended");
+    assert_eq!((row.sent, row.settled, row.usage), (1, 1, usage));
+    stage.code_ends(run, RunOutcome::Done, json!(1));
+    assert_eq!(end(&stage, run), (Some(RunOutcome::Budget), Some("110 of 100 tokens are used".into())));
 }
 
 #[test]

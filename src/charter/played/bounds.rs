@@ -97,7 +97,7 @@ fn where_a_budget_is_used_up_nobody_sleeps_or_asks_and_the_run_keeps_what_it_has
            local a = run:send({ to = 'w', prompt = 'one' })
            local b = run:send({ to = 'w', prompt = 'two' })
            run:sleep('30s')
-           return { a.text, b.error, run:ask_leader('more?'), run:now() - began }
+           return { a.text, b.error, run:ask_leader('more?') or 'nobody', run:now() - began }
          end)
          fleet.recipe('parts', { budget = { turns = 1 } }, function(job, run)
            local began = run:now()
@@ -114,7 +114,7 @@ fn where_a_budget_is_used_up_nobody_sleeps_or_asks_and_the_run_keeps_what_it_has
         &format!(
             "{ECHO} t.answer(function() error('nobody is asked') end)
              local out = t.run('r')
-             t.equal(out, {{ outcome = 'budget', value = {{ 'one', 'budget', fleet.null, 1 }}, why = '1 of 1 turns are used' }})
+             t.equal(out, {{ outcome = 'budget', value = {{ 'one', 'budget', 'nobody', 1 }}, why = '1 of 1 turns are used' }})
              t.answer(function() return 'yes' end)
              out = t.run('parts')
              t.equal(out.value, {{ {{ 'nobody', 'woken', 'send', 'budget' }}, 1 }})"
