@@ -100,7 +100,7 @@ impl Fleet {
         let Some(turn) = self.turns.get(&id).cloned() else { return };
         let is_first = turn.retry_of.is_none() && turn.retried_as.is_none();
         let sensible = turn.outcome.is_some_and(Outcome::may_retry) && is_first;
-        if !sensible || !self.may_wait_again(&turn.to) {
+        if !sensible || !self.may_wait_again(turn.sent_to()) {
             return;
         }
         let span = turn.deadline.map(|deadline| deadline.since(turn.accepted));
@@ -112,11 +112,16 @@ impl Fleet {
 }
 
 impl Turn {
-    /// Returns a new turn that tries this one again, with the same prompt.
+    /// Returns a new turn that tries this one again, with the same prompt, where its sender sent it: of an answer that was
+    /// being corrected another worker knows nothing.
     pub(super) fn again(&self, id: TurnId, now: Time, deadline: Option<Span>, generation: u64) -> Turn {
         let tried = self.tried.iter().chain(&self.worker).cloned().collect();
         Turn {
             id,
+            to: self.sent_to().clone(),
+            priority: self.amends.as_ref().map_or(self.priority, |amends| amends.priority),
+            amends: None,
+            because: self.because.clone().filter(|_| self.amends.is_none()),
             tried,
             accepted: now,
             deadline: deadline.map(|span| now + span),

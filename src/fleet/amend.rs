@@ -35,8 +35,11 @@ pub struct Amends {
     pub times: u32,
     /// The number of the session that gave it: another one knows nothing of it. 0 = a process of its own.
     pub session: u64,
-    /// Where the sender sent it: there it goes if that session is gone.
+    /// Where the sender sent it: there it goes if that session is gone, and there another try goes.
     pub sent_to: Address,
+    /// Whether the sender sent it before others.
+    #[serde(default)]
+    pub priority: Priority,
 }
 
 impl Fleet {
@@ -111,12 +114,19 @@ impl Fleet {
         // A session knows what it was asked; a process of its own does not, so any will do.
         let to = match worker.filter(|worker| session != 0 && !self.is_surplus(worker)) {
             Some(worker) => Address::Worker(worker.name.clone()),
-            None => turn.amends.as_ref().map_or(&turn.to, |amends| &amends.sent_to).clone(),
+            None => turn.sent_to().clone(),
         };
         let id = TurnId(self.fresh());
         let first = turn.amends.as_ref().map_or(turn.id, |amends| amends.first);
-        let sent_to = turn.amends.as_ref().map_or(&turn.to, |amends| &amends.sent_to).clone();
-        let amends = Amends { first, of: turn.id, complaint: complaint.to_string(), times, session, sent_to };
+        let amends = Amends {
+            first,
+            of: turn.id,
+            complaint: complaint.to_string(),
+            times,
+            session,
+            sent_to: turn.sent_to().clone(),
+            priority: turn.amends.as_ref().map_or(turn.priority, |amends| amends.priority),
+        };
         let deadline = turn.deadline;
         let mut again = turn.again(id, cx.now, None, self.generation());
         again = Turn {

@@ -181,7 +181,7 @@ impl Fleet {
         let Some(at) = turn.step.clone() else { return false };
         let Some(step) = self.steps.get(&(at.run, at.path.clone())).cloned() else { return false };
         let alive = self.runs.get(&at.run).is_some_and(|run| run.outcome.is_none());
-        if !alive || !outcome.may_retry() || step.retries == 0 || !self.may_wait_again(&turn.to) {
+        if !alive || !outcome.may_retry() || step.retries == 0 || !self.may_wait_again(turn.sent_to()) {
             return false;
         }
         if self.closed(cx, at.run).is_some() {

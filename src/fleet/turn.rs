@@ -264,6 +264,11 @@ impl Turn {
         self.receipt.iter().find(|stamp| stamp.state == state).map(|stamp| stamp.at)
     }
 
+    /// Returns where its sender sent it: a correction goes to who gave the answer.
+    pub fn sent_to(&self) -> &Address {
+        self.amends.as_ref().map_or(&self.to, |amends| &amends.sent_to)
+    }
+
     /// Returns when whoever has it must have ended it, by what its sender allows.
     pub fn must_end(&self) -> Option<Time> {
         let handed = self.receipt.iter().rev().find(|stamp| stamp.state == TurnState::Handed)?;

@@ -12,7 +12,7 @@ use fleetd::fleet::record::Record;
 use fleetd::fleet::run::{StepRequest, StepSend};
 use fleetd::fleet::shape::Shape;
 use fleetd::fleet::time::Span;
-use fleetd::fleet::turn::{Outcome, Turn};
+use fleetd::fleet::turn::{Outcome, Priority, Turn};
 use serde_json::json;
 
 use super::fleet_stage::{Stage, finish, part, send_to};
@@ -187,6 +187,33 @@ fn where_the_session_is_gone_it_goes_where_it_was_sent_at_first() {
     assert_eq!(stage.handed(), [second.id]);
     says(&mut stage, second.id, "6");
     assert_eq!(stage.envelopes[&second.id].data, Some(json!(6)));
+}
+
+#[test]
+fn a_try_that_timed_out_in_its_correction_is_tried_again_by_another_session_from_the_beginning() {
+    let mut stage = Stage::sessions(2, |_| {}, |_| {});
+    let run = stage.runs(None);
+    let StepRequest::Send(send) = part("s", Some(Span::minutes(9)), 1) else { panic!("a send") };
+    let send = StepSend { shape: shape(2), timeout: Some(Span::minutes(5)), ..send };
+    stage.reach(run, "each#1[1].send#1", StepRequest::Send(send));
+    stage.up("s-1");
+    let first = TurnId(2);
+    assert_eq!(stage.handed(), [first]);
+    stage.taken(first);
+    says(&mut stage, first, "six");
+    let second = again(&stage, first);
+    stage.taken(second.id);
+    stage.calls(Caller::Leader, Call::Spawn { role: "s".into(), profile: None, key: None });
+    stage.after(Span::seconds(1));
+    stage.up("s-2");
+    stage.after(Span::minutes(5));
+    stage.restart();
+    let third = stage.rows.values().find(|row| row.retry_of == Some(second.id)).expect("it is tried again").clone();
+    assert_eq!((third.to.to_string().as_str(), third.worker.as_ref().map(|name| name.as_str())), ("s", Some("s-2")));
+    assert_eq!((third.amends.clone(), third.priority, third.prompt_of), (None, Priority::Normal, first));
+    stage.taken(third.id);
+    says(&mut stage, third.id, "6");
+    assert_eq!(stage.answered(run)[0].1["data"], json!(6));
 }
 
 /// Ends a turn with a reply that was cut, which is sent back to nobody.

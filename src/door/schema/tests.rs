@@ -168,7 +168,7 @@ fn turn() -> Value {
             {"rubric": "otherwise", "at": "routes.lua:9", "verdict": "decided", "said": "w: there is only one"}]},
         "priority": "now", "prompt_bytes": 5, "prompt_of": "t9", "key": "k", "accepted": 1, "deadline": 9, "may_take": "600000ms", "timeout": 8,
         "retry_of": "t9", "retried_as": "t99", "tried": ["w-2"], "command": {"argv": ["cargo"], "cwd": "/x", "timeout": "600000ms"}, "shape": {"schema": {"type": "integer"}, "corrections": 2},
-        "amends": {"first": "t9", "of": "t9", "complaint": "it is empty", "times": 1, "session": 0, "sent_to": {"role": "w"}}, "step": {"run": "r3", "path": "send#1"}, "generation": 3, "state": "asking",
+        "amends": {"first": "t9", "of": "t9", "complaint": "it is empty", "times": 1, "session": 0, "sent_to": {"role": "w"}, "priority": "now"}, "step": {"run": "r3", "path": "send#1"}, "generation": 3, "state": "asking",
         "receipt": [{"at": 1, "state": "queued"}, {"at": 2, "state": "handed", "note": "to w-1"}], "worker": "w-1",
         "questions": ["q5"], "outcome": "failed", "why": "exit status 1", "message": "m4",
         "waits": "asks a question", "ahead": 2, "age_ms": 7
