@@ -30,6 +30,13 @@ pub(super) struct Answer {
     pub took: Duration,
 }
 
+impl Answer {
+    /// Returns what a rubric said that was skipped for a mistake: `file:line: message`, and its line.
+    pub(super) fn broken(&self) -> Option<&str> {
+        self.asked.iter().find(|one| one.verdict.is_fault()).map(|one| one.said.as_str())
+    }
+}
+
 /// Asks every rubric in order until one answers.
 pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
     let began = Instant::now();

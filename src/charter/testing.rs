@@ -270,8 +270,8 @@ fn route(world: &World, now: Time, spec: &Value, team: &TeamLoad) -> Result<Valu
     };
     let task = read().map_err(|wrong| wrong.message)?;
     let answer = rubric::ask(world, &task, team);
-    if let Some(broken) = answer.asked.iter().find(|one| one.verdict.is_fault()) {
-        return Err(format!("a rubric is broken: {}", broken.said));
+    if let Some(broken) = answer.broken() {
+        return Err(format!("a rubric is broken: {broken}"));
     }
     let routed = answer.routed.map_err(|refusal| refusal.to_string())?;
     let (role, worker) = match &routed.to {

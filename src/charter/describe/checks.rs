@@ -28,7 +28,7 @@ pub(in crate::charter) const TESTS: &[Described] = &[
         name: "run",
         params: &[("recipe", "string"), ("job", "any")],
         returns: "fleet.TestRun",
-        about: "Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same.",
+        about: "Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same. A rubric with a mistake, where a send is addressed to nobody, fails the test.",
         spec: None,
         example: "",
     },

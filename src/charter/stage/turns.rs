@@ -92,7 +92,14 @@ impl Play<'_, '_> {
                     urgent: send.priority == Priority::Now,
                     now: stage.now,
                 };
-                rubric::ask(stage.world, &task, &stage.standing()).routed.map(|routed| routed.to)
+                let answer = rubric::ask(stage.world, &task, &stage.standing());
+                if let Some(broken) = answer.broken() {
+                    return Err(stage.at(&step, format!("run:send: a rubric is broken: {broken}")));
+                }
+                if let Ok(routed) = &answer.routed {
+                    stage.say(format!("to auto → {} ({})", routed.to, routed.because));
+                }
+                answer.routed.map(|routed| routed.to)
             }
         };
         let to = match routed {

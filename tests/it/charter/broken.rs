@@ -56,6 +56,7 @@ fn misspelt_verbs_fields_roles_and_profiles_get_a_suggestion_at_their_line() {
         ("send_field", "a.lua:2: ", "did you mean 'prompt'?"),
         ("role_profile", "team.lua:5: ", "did you mean 'cat'?"),
         ("rubric_role", "a.lua:2: ", "did you mean 'w-local'?"),
+        ("rubric_in_a_run", "a.lua:2: ", "did you mean `w-claude`?"),
         ("send_role", "a.lua:2: ", "did you mean 'w-local'?"),
         ("rubric_task", "a.lua:2: ", "did you mean `kind`?"),
         ("rubric_load", "a.lua:2: ", "did you mean `free`?"),
