@@ -668,6 +668,10 @@ function checks.at(clock, zone)
 end
 function checks.run(recipe, job) return test_wait({ verb = "run", name = recipe, spec = job }) end
 function checks.route(task, team) return test_wait({ verb = "route", spec = task, team = team }) end
+function checks.event(name, fields)
+  if raw_type(name) ~= "string" then fail("t.event: expected the name of an event, got " .. raw_type(name)) end
+  return test_wait({ verb = "event", name = name, spec = fields == nil and {} or fields })
+end
 function checks.ask(question)
   if raw_type(question) ~= "string" then fail("t.ask: expected the question, a text, got " .. raw_type(question)) end
   if not find0(question, "%S") then fail("t.ask: the question is empty") end

@@ -296,15 +296,18 @@ impl Inner {
         let inner = Arc::clone(self);
         let reply = Box::new(move |handled: Vec<Handled>| {
             for one in handled {
-                match one.action() {
-                    Ok(Some(action)) => inner.up(Upward::Act(action)),
+                match one.said {
+                    Ok(Some((_, action))) => inner.up(Upward::Act(action)),
                     Ok(None) => {}
                     Err(error) => {
+                        let place = error.place().unwrap_or(one.at);
                         // Not its text, which may quote a message; `fleetd charter status` tells it to whoever asks.
-                        tracing::warn!(at = one.at, "a handler of the charter failed");
+                        tracing::warn!(at = place, "a handler of the charter failed");
                         let mut status = inner.status();
                         status.handler_errors += 1;
-                        status.handler_error = Some(error);
+                        status.handler_error = Some(error.to_string());
+                        status.handler_place = Some(place).filter(|place| !place.is_empty());
+                        status.handler_failed_at = Some(inner.clock.now());
                     }
                 }
             }

@@ -15,6 +15,7 @@ pub(super) use plans::*;
 pub(super) use rubrics::*;
 
 /// One field of a spec.
+#[derive(Clone, Copy)]
 pub(super) struct Field {
     /// Its name.
     pub name: &'static str,
@@ -108,7 +109,7 @@ end)"#,
         name: "on",
         params: &[("event", "string"), ("fn", "fun(event: table): fleet.Action?")],
         returns: "",
-        about: "Declares a handler of one of the events below, which is given the event's table, frozen. It may not wait. It gives back nothing, or one action. An event is told at most once, after it was written down; rubrics and runs go before handlers. Handlers act 60 times a minute at most, and of events that come faster than they are handled 1000 wait: so a handler whose action causes its own event ends by itself, and both is told.",
+        about: "Declares a handler of one of the events below, which is given the event's table, frozen. It may not wait. It gives back nothing, or one action. An event is told at most once, after it was written down; rubrics and runs go before handlers. Handlers act 60 times a minute at most, and of events that come faster than they are handled 1000 wait: so a handler whose action causes its own event ends by itself, and both is told. A handler that fails is skipped; `fleetd charter status` says why, and for ten minutes `fleetd status` says that fleetd is degraded by it. A test tells one of events with `t.event`.",
         spec: Some(("fleet.Action", ACTION)),
         example: r#"fleet.on("worker_gone", function(event)
   return { action = "tell_leader", text = event.worker .. " is gone: " .. event.why }

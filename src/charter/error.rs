@@ -65,6 +65,11 @@ impl CharterError {
         }
     }
 
+    /// Returns its `file:line`, if that is known.
+    pub fn place(&self) -> Option<String> {
+        Some(format!("{}:{}", self.file.as_ref()?, self.line?))
+    }
+
     /// Returns the error with a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> CharterError {
         self.hint = Some(hint.into());

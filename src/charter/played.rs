@@ -302,6 +302,34 @@ fn what_ended_and_what_was_given_up_holds_no_memory() {
 }
 
 #[test]
+fn handlers_are_tested_like_anything_else() {
+    let hooks = "fleet.on('worker_gone', function(event)
+           if event.why then return { action = 'tell_leader', text = event.worker .. ': ' .. event.why } end
+         end)
+         fleet.on('worker_gone', function(event) return { action = 'park_role', role = 'w', ['for'] = '5m' } end)
+         fleet.on('turn_settled', function() end)\n";
+    let test = "fleet.test('it', function(t)
+           t.equal(t.event('worker_gone', { worker = 'w-1', why = 'killed' }), {
+             { action = 'tell_leader', text = 'w-1: killed' }, { action = 'park_role', role = 'w', ['for'] = '5m' } })
+           t.equal(#t.event('worker_gone', { worker = 'w-1' }), 1)
+           t.equal(t.event('turn_settled'), {})
+           t.equal(t.event('role_full', {}), {})
+         end)";
+    let sources = Sources::from_files([("hooks.lua", hooks), ("team.lua", TEAM), ("test.lua", test)]);
+    let world = World::load(Arc::new(sources), Generation::default(), Arc::default()).expect("loads");
+    let played = testing::all(&world, None).tests.remove(0);
+    assert!(played.passed, "{:?}\n{:#?}", played.error, played.transcript);
+    assert_eq!(
+        played.transcript[..3],
+        [
+            "0ms event worker_gone",
+            "0ms hooks.lua:1 wants {\"action\":\"tell_leader\",\"text\":\"w-1: killed\"}",
+            "0ms hooks.lua:4 wants {\"action\":\"park_role\",\"for\":\"5m\",\"role\":\"w\"}"
+        ]
+    );
+}
+
+#[test]
 fn rubrics_are_tested_like_anything_else() {
     passes("return 1", "t.equal(t.route({ kind = 'x' }), { role = 'w', because = 'all', rubric = 'all' })");
 }

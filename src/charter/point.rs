@@ -23,7 +23,8 @@ pub(super) fn at_field(error: &mut CharterError, sources: &Sources, field: &str)
     at(error, sources, |text| {
         text.match_indices(field).any(|(at, _)| {
             let before = text[..at].chars().next_back();
-            let after = text[at + field.len()..].trim_start();
+            // A field whose name is a word of Lua stands as `["for"]`.
+            let after = text[at + field.len()..].trim_start_matches(['"', '\'', ']']).trim_start();
             !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
                 && after.starts_with('=')
                 && !after.starts_with("==")

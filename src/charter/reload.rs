@@ -194,6 +194,8 @@ impl Inner {
             status.files = sources.names();
             status.last_good = last_good;
             status.last_change.clone_from(&change);
+            // What is in force now has not failed yet.
+            (status.handler_place, status.handler_failed_at) = (None, None);
             if !last_good {
                 status.error = None;
                 status.stale_since = None;

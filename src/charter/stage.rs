@@ -202,7 +202,8 @@ impl<'w> Stage<'w> {
         CharterError::read(&self.world.sources, &format!("{}: {why}", step.at))
     }
 
-    fn say(&mut self, line: String) {
+    /// Adds a line to the transcript.
+    pub(super) fn say(&mut self, line: String) {
         if self.transcript.len() < MOST_LINES {
             let seconds = self.now.since(OPENS);
             self.transcript.push(format!("{seconds} {line}"));

@@ -17,7 +17,7 @@ use super::meter::Allowance;
 use super::spec::{Fields, Wrong};
 use super::stage::Stage;
 use super::world::World;
-use super::{describe, json, rubric, standing};
+use super::{describe, handlers, json, rubric, standing};
 use crate::fleet::ids::RoleName;
 use crate::fleet::load::EndpointLoad;
 use crate::fleet::refusal::Refusal;
@@ -191,6 +191,10 @@ fn asked(world: &World, stage: &mut Stage<'_>, request: &Table) -> Result<Result
             stage.command_with(request.raw_get("fn").map_err(lua_error)?);
             Value::Null
         }
+        "event" => match event(world, stage, &name()?, spec) {
+            Ok(actions) => actions,
+            Err(why) => return Ok(Err(format!("t.event: {why}"))),
+        },
         "sent" => Value::Array(stage.sent().to_vec()),
         "ask" => return Ok(Err("t.ask: only a scripted worker asks, in the function given to t.worker".to_owned())),
         "at" => match stage.goes_on_to(&name()?, spec.as_str()) {
@@ -253,6 +257,30 @@ fn told_team(world: &World, stage: &Stage<'_>, request: &Table) -> Result<Result
     let told: LuaValue = request.raw_get("team").map_err(|error| world.failure(&error, None).error)?;
     let told = json::to_json(&told, json::STEP_BYTES);
     Ok(told.and_then(|told| standing::with(stage.standing(), &told)))
+}
+
+/// Tells the handlers of an event, of which a broken one is a mistake; returns what they want done, in order.
+fn event(world: &World, stage: &mut Stage<'_>, name: &str, spec: Value) -> Result<Value, String> {
+    let Some(event) = describe::EVENTS.iter().find(|event| event.name == name) else {
+        return Err(Refusal::unknown("event", name, describe::EVENTS.iter().map(|event| event.name)).to_string());
+    };
+    Fields::of(format!("the event '{name}'"), &spec, event.fields).map_err(|wrong| wrong.message)?;
+    // An empty Lua table is a list.
+    let mut payload = if spec.is_object() { spec } else { json!({}) };
+    payload["event"] = name.into();
+    stage.say(format!("event {name}"));
+    let mut actions = Vec::new();
+    for handled in handlers::call(world, name, &payload) {
+        match handled.said {
+            Ok(None) => {}
+            Ok(Some((told, _))) => {
+                stage.say(format!("{} wants {told}", handled.at));
+                actions.push(told);
+            }
+            Err(error) => return Err(format!("a handler is broken: {error}")),
+        }
+    }
+    Ok(Value::Array(actions))
 }
 
 /// Asks the rubrics for a test, in which a broken one is a mistake.

@@ -267,7 +267,7 @@ fn serve(world: &World, mut runs: Runs, inbox: &Receiver<Job>, out: &UnboundedSe
 fn drop_event(job: Job) {
     if let Job::Event { event, reply, .. } = job {
         let why = format!("{MOST_EVENTS} events wait for their handlers already; {event} is not told");
-        reply(vec![Handled { at: String::new(), said: Err(why) }]);
+        reply(vec![Handled { at: String::new(), said: Err(CharterError::plain(why)) }]);
     }
 }
 

@@ -134,7 +134,12 @@ impl Handle {
                 rubric.rubric, rubric.failed, rubric.asked
             )
         });
-        store.into_iter().chain(charter).chain(self.0.launchers.trouble()).chain(rubrics).collect()
+        let handlers = status.handler_failed_at.filter(|at| self.now().since(*at) <= LATELY).map(|_| {
+            let place = status.handler_place.map(|place| format!(", the last time at {place}")).unwrap_or_default();
+            format!("handlers failed {} times{place}; fleetd charter status says why", status.handler_errors)
+        });
+        let troubles = store.into_iter().chain(charter).chain(self.0.launchers.trouble());
+        troubles.chain(rubrics).chain(handlers).collect()
     }
 
     /// Takes what a worker's own program reports by a hook; the answer is what the program is told, if anything.

@@ -199,6 +199,12 @@ pub struct CharterStatus {
     /// What the handler said that failed last, as `file:line: message`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handler_error: Option<String>,
+    /// The file and line of that, if the handler is one of the generation in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handler_place: Option<String>,
+    /// When that was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handler_failed_at: Option<Time>,
     /// The rubrics in force, in the order in which they are asked, with what came of asking them.
     pub rubrics: Vec<RubricStatus>,
     /// How long they took, once they were asked.

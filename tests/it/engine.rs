@@ -112,8 +112,8 @@ impl Launchers for Orders {
     }
 }
 
-/// A charter that decides nothing.
-struct Silent;
+/// A charter that decides nothing, and says of itself what the test lets it say.
+struct Silent(Arc<Mutex<CharterStatus>>);
 
 impl Policy for Silent {
     fn route(&self, _: Task, _: TeamLoad) -> Boxed<Result<Routed, Refusal>> {
@@ -125,7 +125,7 @@ impl Policy for Silent {
     fn run(&self, _: RunEffect) {}
     fn event(&self, _: FleetEvent) {}
     fn status(&self) -> CharterStatus {
-        CharterStatus::default()
+        self.0.lock().unwrap().clone()
     }
     fn difference(&self, _: Option<Files>) -> Boxed<Difference> {
         Box::pin(async { Difference::default() })
@@ -157,18 +157,20 @@ struct Bench {
     disk: Arc<Disk>,
     orders: mpsc::Receiver<WorkEffect>,
     ahead: Arc<AtomicI64>,
+    charter: Arc<Mutex<CharterStatus>>,
 }
 
 async fn bench() -> Bench {
     let disk = Arc::new(Disk::default());
     let (sender, orders) = mpsc::channel(64);
     let ahead = Arc::new(AtomicI64::new(0));
+    let charter = Arc::default();
     let (handle, engine) = build(
         Fleet::new(Limits::default()),
         Ports {
             journal: disk.clone(),
             launchers: Arc::new(Orders(sender)),
-            policy: Arc::new(Silent),
+            policy: Arc::new(Silent(Arc::clone(&charter))),
             clock: Arc::new(Since(std::time::Instant::now(), ahead.clone())),
         },
     );
@@ -208,7 +210,7 @@ async fn bench() -> Bench {
     };
     handle.take_team(Arc::new(team)).await;
     handle.in_force(1).await;
-    Bench { handle, disk, orders, ahead }
+    Bench { handle, disk, orders, ahead, charter }
 }
 
 fn message() -> SendRequest {
@@ -242,6 +244,24 @@ async fn a_send_that_cannot_be_stored_is_refused_with_the_reason_and_nothing_is_
     let turn = bench.handle.send(&Caller::Operator, message(), &Origin::default()).await.expect("there is room again");
     assert!(matches!(bench.orders.recv().await, Some(WorkEffect::Hand(_, handed)) if handed.id == turn.turn.id));
     assert_eq!(bench.handle.degraded(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_handler_that_failed_lately_is_told_with_its_place() {
+    let bench = bench().await;
+    let failed = |at: Time| {
+        *bench.charter.lock().unwrap() = CharterStatus {
+            handler_errors: 2,
+            handler_place: Some("hooks.lua:3".to_owned()),
+            handler_failed_at: Some(at),
+            ..CharterStatus::default()
+        };
+        bench.handle.degraded()
+    };
+    let now = bench.handle.now();
+    let told = "handlers failed 2 times, the last time at hooks.lua:3; fleetd charter status says why";
+    assert_eq!(failed(now), [told]);
+    assert_eq!(failed(Time(now.0 - 600_001)), Vec::<String>::new(), "ten minutes are over");
 }
 
 #[tokio::test]

@@ -57,6 +57,15 @@ t.equal(t.run("night-shift", { tasks = { "a" } }).outcome, "done")"#,
 t.equal(routed.worker, "w-writer-1")"#,
     },
     Described {
+        name: "event",
+        params: &[("event", "string"), ("fields", "table?")],
+        returns: "fleet.Action[]",
+        about: "Tells the handlers of an event, and gives back what they want done, in the order of their declaration; nothing of it is done. Fields of the event that are left out are nil. A handler with a mistake fails the test.",
+        spec: None,
+        example: r#"local wanted = t.event("worker_gone", { worker = "w-upper-1", role = "w-upper", why = "killed" })
+t.equal(wanted[1], { action = "tell_leader", text = "w-upper-1 is gone: killed" })"#,
+    },
+    Described {
         name: "answer",
         params: &[("fn", "fun(question: string): string")],
         returns: "",

@@ -189,8 +189,12 @@ mod tests {
 
     #[test]
     fn every_action_is_described() {
-        for action in crate::charter::handlers::ACTIONS {
+        for (action, takes) in crate::charter::handlers::ACTIONS {
             assert!(ACTION[0].about.contains(&format!("`\"{action}\"`")), "{action}");
+            for field in *takes {
+                let described = ACTION.iter().find(|one| one.name.contains(field)).expect(field);
+                assert!(described.about.contains(&format!("`{action}`")), "{action}: {field}");
+            }
         }
     }
 }

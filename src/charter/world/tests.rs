@@ -347,7 +347,7 @@ fn a_declaration_outside_the_load_is_refused_at_its_line() {
     let why = "declares: it can only be called while the charter is loaded";
     assert!(refusal.to_string().contains(&format!("a.lua:2: fleet.role {why}")), "{refusal}");
     let said = handlers::call(&world, "worker_gone", &serde_json::Value::Null).remove(0).said;
-    assert!(said.expect_err("it is broken").starts_with(&format!("a.lua:5: fleet.test {why}")));
+    assert!(said.expect_err("it is broken").to_string().starts_with(&format!("a.lua:5: fleet.test {why}")));
 }
 
 #[test]

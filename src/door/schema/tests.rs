@@ -328,6 +328,8 @@ fn the_team_and_the_charter_are_written_as_their_schemas_say() {
         last_change: vec![change],
         difference: Some(difference),
         handler_error: Some("x.lua:3: oh".into()),
+        handler_place: Some("x.lua:3".into()),
+        handler_failed_at: Some(Time(6)),
         rubric_times: Some(RubricTimes { asked: 9, half_us: 14, most_us: 40, slowest_us: 210 }),
         ..Default::default()
     };

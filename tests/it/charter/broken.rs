@@ -62,6 +62,10 @@ fn misspelt_verbs_fields_roles_and_profiles_get_a_suggestion_at_their_line() {
         ("rubric_load", "a.lua:2: ", "did you mean `free`?"),
         ("step", "a.lua:2: ", "did you mean `send`?"),
         ("event", "a.lua:1: ", "did you mean 'turn_settled'?"),
+        ("handler_action", "a.lua:3: ", "did you mean 'stop_worker'?"),
+        ("handler_event_field", "a.lua:2: ", "did you mean `worker`?"),
+        ("handler_field", "a.lua:4: ", "did you mean 'turn'?"),
+        ("handler_role", "a.lua:2: ", "did you mean 'w-local'?"),
         ("profile_launcher", "team.lua:2: ", "did you mean 'exec'?"),
         ("name", "a.lua:2: ", "did you mean `limit`?"),
     ] {

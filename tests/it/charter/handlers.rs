@@ -53,6 +53,27 @@ async fn a_misspelt_field_of_an_event_is_told_with_its_line() {
 }
 
 #[tokio::test]
+async fn an_action_that_there_is_not_is_told_with_its_line_until_a_save_mends_it() {
+    let (dir, mut house) = house().await;
+    house.team().await;
+    let text =
+        "fleet.on('worker_gone', function(event)\n  return { action = 'stop_workr', worker = event.worker }\nend)\n";
+    write(&dir.path().join("charter"), "hooks.lua", text);
+    house.team().await;
+    house.charter.event(gone(1));
+    let error = state_of(&house, |errors, _| errors == 1).await;
+    let said = "hooks.lua:2: a handler's answer: there is no action 'stop_workr'; did you mean 'stop_worker'?";
+    assert!(error.starts_with(said) && error.contains("\n  2 |   return { action = 'stop_workr'"), "{error}");
+    let status = house.charter.status();
+    assert_eq!(status.handler_place.as_deref(), Some("hooks.lua:2"));
+    assert!(status.handler_failed_at.is_some());
+    write(&dir.path().join("charter"), "hooks.lua", &text.replace("workr", "worker"));
+    house.team().await;
+    let status = house.charter.status();
+    assert_eq!((status.handler_errors, status.handler_failed_at, status.handler_place), (1, None, None));
+}
+
+#[tokio::test]
 async fn slow_handlers_hold_up_no_rubric_and_what_finds_no_room_is_told() {
     let (dir, mut house) = house().await;
     house.team().await;

@@ -1,0 +1,3 @@
+fleet.test("x", function(t)
+  t.event("worker_gon", {})
+end)
