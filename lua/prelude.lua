@@ -415,7 +415,8 @@ end
 
 function steps.note(self, name, value)
   check_self(self, "note")
-  local answer = wait({ verb = "note", name = name, value = value })
+  -- Without a value it reads; null is one, and removes the note.
+  local answer = wait({ verb = "note", name = name, value = value, sets = value ~= nil })
   if answer == null then return nil end
   return answer
 end

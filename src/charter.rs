@@ -14,6 +14,8 @@ mod explain;
 mod handlers;
 mod json;
 mod launchers;
+#[cfg(test)]
+mod limits;
 mod meter;
 mod native;
 mod offline;
@@ -74,6 +76,8 @@ use tally::Tally;
 use vm::{Job, Loaded, Said, Unfit};
 pub use watch::Saves;
 
+/// How many runs that wait are held in memory, some 5 KB each; what comes for another one waits for the replay of its steps.
+pub const HELD_RUNS: usize = 1_000;
 /// How long a rubric may keep its asker waiting, queue and all.
 const ROUTE_WAIT: Duration = Duration::from_secs(2);
 

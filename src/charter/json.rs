@@ -7,7 +7,7 @@ use mlua::{Lua, Value as LuaValue};
 use serde_json::{Map, Number, Value};
 
 /// How deep a value may be nested.
-const DEPTH: usize = 32;
+pub(super) const DEPTH: usize = 32;
 /// How large a value given to a step may be, as JSON.
 pub(super) const STEP_BYTES: usize = 1024 * 1024;
 /// How large the value of a whole run may be, as JSON: it gathers many replies.

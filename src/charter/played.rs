@@ -93,13 +93,15 @@ fn time_chance_notes_and_questions_are_steps() {
          for n = 1, 50 do dice[n] = run:random(6) end
          run:note('seen', { dice = #dice })
          local answer = run:ask_leader('go on?')
-         return { slept = run:now() - began, dice = dice, note = run:note('seen'), none = run:note('other') == nil, answer = answer, fraction = run:random() < 1 }",
+         local note = run:note('seen')
+         run:note('seen', fleet.null)
+         return { slept = run:now() - began, dice = dice, note = note, gone = run:note('seen') == nil, none = run:note('other') == nil, answer = answer, fraction = run:random() < 1 }",
         "t.answer(function(question) return 'yes: ' .. question end)
          local value = t.run('r').value
          t.equal(value.slept, 121)
          for _, n in ipairs(value.dice) do t.ok(n >= 1 and n <= 6 and n % 1 == 0) end
          t.equal(value.note, { dice = 50 })
-         t.ok(value.none and value.fraction)
+         t.ok(value.none and value.gone and value.fraction)
          t.equal(value.answer, 'yes: go on?')",
     );
 }

@@ -5,7 +5,7 @@
 //! Of runs that wait only so many are held; the others sleep, and begin again from their journal when something comes for them.
 
 mod decided;
-mod live;
+pub(super) mod live;
 mod questions;
 mod strands;
 
@@ -21,7 +21,7 @@ use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, StepReq
 use live::LiveRun;
 
 /// Running time of one coroutine between two waits.
-const STEP_TIME: Duration = Duration::from_millis(100);
+pub(super) const STEP_TIME: Duration = Duration::from_millis(100);
 /// Running time of a whole run.
 const RUN_TIME: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
 

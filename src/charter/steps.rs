@@ -1,7 +1,7 @@
 //! What a recipe asks for when it waits: the table that the prelude yielded, read and checked.
 //! Nothing is sent or recorded here. The hash covers what was asked for and never what was drawn, or no replay fits.
 
-use std::sync::Arc;
+mod send;
 
 use mlua::{Function, Table, Value as LuaValue};
 use serde_json::{Value, json};
@@ -16,11 +16,8 @@ use crate::fleet::asked::ANSWER;
 use crate::fleet::commands::{self, Command};
 use crate::fleet::ids::RecipeName;
 use crate::fleet::refusal::Refusal;
-use crate::fleet::routing::check_files;
-use crate::fleet::run::{RunAnswer, StepCommand, StepRecipe, StepRequest, StepSend};
-use crate::fleet::shape::{CORRECTIONS, Shape};
+use crate::fleet::run::{RunAnswer, StepCommand, StepRecipe, StepRequest};
 use crate::fleet::team::{Address, Team};
-use crate::fleet::turn::Priority;
 
 /// A request of a recipe.
 pub(super) enum Asked {
@@ -80,7 +77,7 @@ pub(super) struct Reached {
 }
 
 /// How many items `run:each` takes, and its like.
-const MOST_ITEMS: usize = 10_000;
+pub(super) const MOST_ITEMS: usize = 10_000;
 /// The one field of what `run:command` is given first.
 const ARGV: &[describe::Field] = &[describe::Field { name: "argv", kind: "string[]", about: "" }];
 /// How many bytes of a text are shown in `what`.
@@ -101,7 +98,7 @@ pub(super) fn read(request: &Table, team: &Team, draw: &mut dyn FnMut() -> u64) 
         "each" | "race" | "vote" => return parts(request, &verb),
         "send" => {
             let on_ask: Option<Function> = request.raw_get("on_ask").map_err(|error| error.to_string())?;
-            let step = Box::new(send(&get("spec")?, on_ask.is_some(), team)?);
+            let step = Box::new(send::read(&get("spec")?, on_ask.is_some(), team)?);
             return Ok(Asked::Step { step, on_ask });
         }
         "recipe" => {
@@ -127,12 +124,14 @@ pub(super) fn read(request: &Table, team: &Team, draw: &mut dyn FnMut() -> u64) 
         "note" => {
             let name = text("name", "the note's name, a text")?;
             let value = get("value")?;
-            let what = match value.is_null() {
-                true => name.clone(),
-                false => cut(&format!("{name} = {value}")),
+            let sets: bool = request.raw_get("sets").map_err(|error| error.to_string())?;
+            let what = match sets {
+                true => cut(&format!("{name} = {value}")),
+                false => name.clone(),
             };
+            // Earlier versions took null for a question; their journals fit all the same.
             let asked = json!([name, value]);
-            let value = (!value.is_null()).then_some(value);
+            let value = sets.then_some(value);
             step("note", what, &asked, StepRequest::Note { name, value })
         }
         "progress" => {
@@ -217,79 +216,6 @@ fn quorum(request: &Table, parts: usize) -> Result<usize, String> {
     }
 }
 
-fn send(spec: &Value, on_ask: bool, team: &Team) -> Result<Reached, String> {
-    let read = || {
-        let fields = Fields::of("run:send".to_owned(), spec, describe::SEND)?;
-        Ok((
-            fields.text("to")?,
-            fields.text("prompt")?,
-            fields.text("kind")?,
-            fields.span("deadline")?,
-            fields.span("timeout")?,
-            fields.count("retries", 0, 0)?,
-            fields.text("priority")?,
-            fields.texts("files")?.unwrap_or_default(),
-            shape(&fields, team)?,
-        ))
-    };
-    let (to, prompt, kind, deadline, timeout, retries, priority, files, shape) =
-        read().map_err(|wrong: super::spec::Wrong| wrong.message)?;
-    check_files(&files).map_err(|refusal| format!("run:send: field 'files': {refusal}"))?;
-    let prompt = prompt.ok_or("run:send: field 'prompt' is missing")?;
-    if prompt.trim().is_empty() {
-        return Err("run:send: the prompt is empty".to_owned());
-    }
-    let priority = match priority.as_deref() {
-        None | Some("normal") => Priority::Normal,
-        Some("now") => Priority::Now,
-        Some(other) => {
-            return Err(format!("run:send: field 'priority': there is no priority '{other}'; valid: now, normal"));
-        }
-    };
-    let to = match to.as_deref() {
-        None | Some("auto") => None,
-        Some(name) => Some(address(name, team)),
-    };
-    let mut asked = json!({
-        "to": to.as_ref().map(ToString::to_string),
-        "prompt": prompt,
-        "kind": kind,
-        "deadline": deadline.map(|span| span.0),
-        "retries": retries,
-        "priority": priority,
-    });
-    // Only then, so that a send without them keeps the hash that earlier versions recorded.
-    if !files.is_empty() {
-        asked["files"] = files.clone().into();
-    }
-    if let Some(timeout) = timeout {
-        asked["timeout"] = timeout.0.into();
-    }
-    if on_ask {
-        asked["on_ask"] = Value::Bool(true);
-    }
-    if let Some(shape) = &shape {
-        asked["schema"] = json!(shape);
-    }
-    let to_said = to.as_ref().map_or("auto".to_owned(), ToString::to_string);
-    let what = format!("to {to_said}: {}", cut(&prompt));
-    let send = StepSend {
-        to,
-        because: None,
-        routed: None,
-        prompt: prompt.into(),
-        kind,
-        files,
-        deadline,
-        timeout,
-        retries,
-        priority,
-        shape,
-        on_ask,
-    };
-    Ok(step("send", what, &asked, StepRequest::Send(send)))
-}
-
 fn command(argv: &Value, spec: &Value) -> Result<Reached, String> {
     let read = || {
         let argv = json!({ "argv": argv });
@@ -315,20 +241,6 @@ fn command(argv: &Value, spec: &Value) -> Result<Reached, String> {
     let what = cut(&argv.join(" "));
     let command = Command { argv, cwd: cwd.map(Into::into), timeout };
     Ok(step("command", what, &asked, StepRequest::Command(StepCommand { command, stdin: stdin.into() })))
-}
-
-fn shape(fields: &Fields<'_>, team: &Team) -> Result<Option<Arc<Shape>>, super::spec::Wrong> {
-    let corrections = fields.count("corrections", 0, CORRECTIONS)?;
-    let Some(schema) = fields.get("schema") else {
-        return match fields.get("corrections") {
-            None => Ok(None),
-            Some(_) => fields.refuse("corrections", "there is no 'schema' that an answer must fit"),
-        };
-    };
-    match Shape::read(schema, Some(corrections), &team.shapes) {
-        Ok(shape) => Ok(Some(Arc::new(shape))),
-        Err(why) => fields.refuse("schema", why),
-    }
 }
 
 fn recipe(name: &str, job: Value, spec: &Value, team: &Team) -> Result<Reached, String> {

@@ -29,7 +29,7 @@ use crate::fleet::team::{Generation, Team};
 
 const PRELUDE: &str = include_str!("../../lua/prelude.lua");
 /// How much memory one VM may use.
-const MEMORY: usize = 64 * 1024 * 1024;
+pub(super) const MEMORY: usize = 64 * 1024 * 1024;
 /// How much of it can be held before others may find too little.
 const CROWDED: usize = MEMORY / 4 * 3;
 

@@ -35,9 +35,6 @@ const PRUNE: Duration = Duration::from_secs(3_600);
 /// How often the charter directory is looked at without any hint that it changed.
 const POLL: Duration = Duration::from_secs(5);
 
-/// How many runs that wait are held in memory, some 5 KB each; what comes for another one waits for the replay of its steps.
-const HELD_RUNS: usize = 1_000;
-
 /// How long open requests may take to end at a shutdown.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -144,7 +141,7 @@ pub async fn serve(settings: Settings, opened: impl FnOnce(&Opened) + Send) -> R
         load: load_of(engine_handle.clone()),
         poll: POLL,
         hints: true,
-        held_runs: HELD_RUNS,
+        held_runs: charter::HELD_RUNS,
     })
     .await
     .map_err(ServeError::Charter)?;

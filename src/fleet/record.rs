@@ -62,8 +62,8 @@ pub enum Record {
     Key(Arc<KeyUse>),
     /// A key that is too old.
     KeyGone(Sender, Key),
-    /// A note of the charter.
-    Note(Arc<str>, Arc<Value>),
+    /// A note of the charter, or that it is removed.
+    Note(Arc<str>, Option<Arc<Value>>),
     /// A role that is parked until a moment, or no longer.
     Parked(RoleName, Option<Time>),
     /// What went wrong with the sessions of a role lately, if anything.

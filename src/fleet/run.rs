@@ -159,7 +159,7 @@ pub enum StepRequest {
     Now,
     /// A value that the executor drew or made, such as `run:random`; the first one recorded counts.
     Value(Value),
-    /// `run:note(name, value)`: sets with a value, reads without one.
+    /// `run:note(name, value)`: sets with a value, removes with null, reads without any.
     Note {
         /// The note's name.
         name: String,

@@ -16,12 +16,9 @@ use super::record::{Event, Record};
 use super::refusal::{Refusal, RefusalKind};
 use super::routing::{check_files, check_kind};
 use super::run::{FinishedStep, Run, RunEffect, RunEnd, RunInput, Step, StepRequest, StepSend};
-use super::state::{Cx, Fleet};
+use super::state::{Cx, Fleet, MOST_NOTES};
 use super::timers::Timer;
 use super::turn::{Outcome, StepRef, Turn};
-
-/// Notes of a charter at most; each is bounded by the size of a step's value.
-const MOST_NOTES: usize = 1_000;
 
 impl Fleet {
     pub(super) fn run_input(&mut self, cx: &mut Cx, input: RunInput) {
@@ -88,16 +85,24 @@ impl Fleet {
             }
             StepRequest::Note { name, value } => {
                 let name: Arc<str> = name.into();
-                if value.is_some() && !self.notes.contains_key(&name) && self.notes.len() >= MOST_NOTES {
+                let is_new = value.as_ref().is_some_and(|value| !value.is_null()) && !self.notes.contains_key(&name);
+                if is_new && self.notes.len() >= MOST_NOTES {
                     let message = format!("there are {MOST_NOTES} notes, which is the most");
-                    return Err(Refusal::new(RefusalKind::QueueFull, message));
+                    return Err(Refusal::new(RefusalKind::QueueFull, message)
+                        .hint("run:note(name, fleet.null) removes one that nobody reads any more"));
                 }
                 self.put_step(cx, step);
                 let value = match value {
+                    Some(Value::Null) => {
+                        if self.notes.remove(&name).is_some() {
+                            cx.record(Record::Note(name, None));
+                        }
+                        Value::Null
+                    }
                     Some(value) => {
                         let value = Arc::new(value);
                         self.notes.insert(name.clone(), value.clone());
-                        cx.record(Record::Note(name, value.clone()));
+                        cx.record(Record::Note(name, Some(value.clone())));
                         (*value).clone()
                     }
                     None => self.notes.get(&name).map_or(Value::Null, |value| (**value).clone()),

@@ -21,7 +21,7 @@ pub const MOST_CORRECTIONS: u32 = 10;
 /// How long an answer may be that is held against its schema, in bytes.
 pub const MOST_ANSWER: u64 = 16 << 20;
 /// How large a schema may be, in bytes of its JSON.
-const MOST_SCHEMA: usize = 64 << 10;
+pub const MOST_SCHEMA: usize = 64 << 10;
 /// How many mistakes a complaint names.
 const MOST_MISTAKES: usize = 5;
 /// How many characters of a mistake.

@@ -30,6 +30,9 @@ use super::turn::Turn;
 use super::waits::{Subject, Wait};
 use super::worker::{Worker, WorkerState};
 
+/// Notes of a charter at most; each is bounded by the size of a step's value.
+pub const MOST_NOTES: usize = 1_000;
+
 /// Bounds that the operator sets; everything else is fixed here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {

@@ -139,7 +139,8 @@ fn write_one(record: &Record, statements: &mut Statements<'_>) -> Result<(), Row
         Record::KeyGone(sender, key) => {
             put("DELETE FROM keys WHERE sender = ?1 AND key = ?2", params![sender.to_string(), key.as_str()])
         }
-        Record::Note(name, value) => put(NOTE, params![&**name, json(value)?]),
+        Record::Note(name, Some(value)) => put(NOTE, params![&**name, json(value)?]),
+        Record::Note(name, None) => put("DELETE FROM notes WHERE name = ?1", params![&**name]),
         Record::Parked(role, Some(until)) => put(PARKED, params![role.as_str(), int(until.0)]),
         Record::Parked(role, None) => put("DELETE FROM parked WHERE role = ?1", params![role.as_str()]),
         Record::Seat(Some(seat)) => put(SEAT, params![json(seat)?]),

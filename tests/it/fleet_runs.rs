@@ -134,6 +134,28 @@ fn notes_are_kept_for_all_runs() {
 }
 
 #[test]
+fn there_are_a_thousand_notes_and_null_removes_one() {
+    let mut stage = Stage::with(1);
+    let run = begin(&mut stage);
+    let note = |n: usize, value| StepRequest::Note { name: format!("note-{n}"), value };
+    for n in 0..1_000 {
+        reach(&mut stage, run, &format!("note#{n}"), note(n, Some(json!(n))));
+    }
+    reach(&mut stage, run, "note#1001", note(1_000, Some(json!(1))));
+    let refused = "refuse note#1001: there are 1000 notes, which is the most";
+    assert_eq!(stage.orders(), [refused]);
+    reach(&mut stage, run, "note#1002", note(7, Some(json!("changed"))));
+    assert_eq!(answered(&stage)[0].2, json!("changed"), "one that is there may still change");
+    reach(&mut stage, run, "note#1003", note(9, Some(Value::Null)));
+    assert_eq!(answered(&stage)[0].2, Value::Null);
+    stage.restart();
+    reach(&mut stage, run, "note#1004", note(9, None));
+    assert_eq!(answered(&stage)[0].2, Value::Null, "it is gone");
+    reach(&mut stage, run, "note#1005", note(1_000, Some(json!(2))));
+    assert_eq!(answered(&stage)[0].2, json!(2), "and there is room for another");
+}
+
+#[test]
 fn what_timed_out_or_was_lost_is_tried_again_as_a_new_turn() {
     let mut stage = Stage::with(1);
     let run = begin(&mut stage);

@@ -153,10 +153,12 @@ fn everything_written_is_read_back_after_a_restart() {
         Record::Draft(TurnId(1), Some("so far".into())),
         Record::Draft(TurnId(2), Some("over".into())),
         Record::Draft(TurnId(2), None),
-        Record::Note("last".into(), Arc::new(json!({ "b": 1, "a": [null, "ü\u{0}"] }))),
+        Record::Note("last".into(), Some(Arc::new(json!({ "b": 1, "a": [null, "ü\u{0}"] })))),
+        Record::Note("gone".into(), Some(Arc::new(json!(1)))),
     ];
     let store = place.open();
     place.wait(store.commit(records)).unwrap();
+    place.wait(store.commit(vec![Record::Note("gone".into(), None)])).unwrap();
     let before = place.wait(store.load()).unwrap();
     drop(store);
     let store = place.open();
@@ -176,6 +178,7 @@ fn everything_written_is_read_back_after_a_restart() {
     assert_eq!(saved.budgets, [("upper".into(), budget())]);
     assert_eq!(saved.paused, Some(Pause { since: Time(5), by: Sender::Operator }));
     assert_eq!(saved.drafts, [(TurnId(1), "so far".into())]);
+    assert_eq!(saved.notes.len(), 1);
     assert_eq!(*saved.notes[0].1, json!({ "b": 1, "a": [null, "ü\u{0}"] }));
     assert_eq!(saved.notes[0].1.to_string(), r#"{"b":1,"a":[null,"ü\u0000"]}"#, "the order of keys is kept");
 

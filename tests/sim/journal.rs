@@ -80,7 +80,8 @@ impl Journal {
             }
             Record::Key(used) => drop(self.keys.insert((used.sender, used.key.clone()), used.clone())),
             Record::KeyGone(sender, key) => drop(self.keys.remove(&(*sender, key.clone()))),
-            Record::Note(name, value) => drop(self.notes.insert(name.clone(), value.clone())),
+            Record::Note(name, Some(value)) => drop(self.notes.insert(name.clone(), value.clone())),
+            Record::Note(name, None) => drop(self.notes.remove(name)),
             Record::Parked(role, Some(until)) => drop(self.parked.insert(role.clone(), *until)),
             Record::Parked(role, None) => drop(self.parked.remove(role)),
             Record::Seat(seat) => self.seat = seat.clone(),

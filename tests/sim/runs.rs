@@ -188,6 +188,7 @@ impl Runs {
             6 => drop(code.asked.insert(format!("now#{n}").into(), StepRequest::Now)),
             7 => {
                 let value = rng.percent(60).then(|| Value::from(rng.below(9)));
+                let value = if rng.percent(10) { Some(Value::Null) } else { value };
                 let name = format!("note{}", rng.below(2));
                 code.asked.insert(format!("note#{n}").into(), StepRequest::Note { name, value });
             }

@@ -24,7 +24,7 @@ use crate::fleet::ids::{RunId, StepPath};
 use crate::fleet::run::{FinishedStep, Run, RunEnd, RunInput, RunOutcome, Step};
 
 /// How deep `run:each` may be nested: each level makes the paths of all steps below it longer.
-const DEEPEST: usize = 16;
+pub(in crate::charter) const DEEPEST: usize = 16;
 
 /// A run that is executed.
 pub(super) struct LiveRun {

@@ -225,6 +225,10 @@ impl<'s, 'w> Play<'s, 'w> {
             StepRequest::Sleep(span) => (now + span, Value::Null),
             StepRequest::Now => (now, json!(now.0 as f64 / 1000.0)),
             StepRequest::Value(value) => (now, value),
+            StepRequest::Note { name, value: Some(Value::Null) } => {
+                self.stage.notes.remove(&name);
+                (now, Value::Null)
+            }
             StepRequest::Note { name, value: Some(value) } => {
                 self.stage.notes.insert(name, value.clone());
                 (now, value)
