@@ -14,8 +14,11 @@ use super::meter::Meter;
 use super::point;
 use super::shipped;
 use super::sources::Sources;
-use super::stage::used;
+use super::stage::{MOST_LINES, used};
 use crate::fleet::refusal::nearest;
+
+/// What scripts printed, `file:line: text`, where somebody wants to see it beside the log.
+pub(super) type Printed = Rc<RefCell<Option<Vec<String>>>>;
 
 /// Returns the table of all native functions.
 pub(super) fn table(
@@ -23,6 +26,7 @@ pub(super) fn table(
     registry: Rc<RefCell<Registry>>,
     sources: Arc<Sources>,
     meter: Rc<Meter>,
+    printed: Printed,
 ) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     table.set("null", LuaValue::NULL)?;
@@ -50,9 +54,12 @@ pub(super) fn table(
     )?;
     table.set(
         "print",
-        lua.create_function(|_, (file, line, text): (String, i64, LuaString)| {
+        lua.create_function(move |_, (file, line, text): (String, i64, LuaString)| {
             let text = text.to_string_lossy();
             let text = cut(&text, PRINTED);
+            if let Some(printed) = printed.borrow_mut().as_mut().filter(|printed| printed.len() < MOST_LINES) {
+                printed.push(format!("{file}:{line}: {text}"));
+            }
             tracing::info!(target: "charter", at = %format_args!("{file}:{line}"), "{text}");
             Ok(())
         })?,

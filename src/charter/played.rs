@@ -332,6 +332,34 @@ fn handlers_are_tested_like_anything_else() {
 }
 
 #[test]
+fn what_is_printed_stands_in_the_transcript_where_and_when_it_was() {
+    let report = report(
+        "print('begins', #job)
+         run:sleep('2s')
+         print('slept')
+         return run:send({ to = 'w', prompt = 'x' }).text",
+        "t.worker('w', function(task) print('asked', task.prompt) return 'y' end)
+         t.run('r', { 1 })
+         print('over')",
+    );
+    assert!(report.passed(), "{report:#?}");
+    assert_eq!(
+        report.tests[0].transcript,
+        [
+            "0ms r1 r begins",
+            "0ms print recipe.lua:2: begins 1",
+            "0ms sleep#1 2s",
+            "2s print recipe.lua:4: slept",
+            "2s send#1 to w: x",
+            "2s print test.lua:2: asked x",
+            "3s r1 ends as done with \"y\"",
+            "3s print test.lua:4: over"
+        ],
+        "and a replay prints nothing"
+    );
+}
+
+#[test]
 fn rubrics_are_tested_like_anything_else() {
     passes("return 1", "t.equal(t.route({ kind = 'x' }), { role = 'w', because = 'all', rubric = 'all' })");
 }

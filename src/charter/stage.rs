@@ -33,7 +33,7 @@ use play::Play;
 /// When a stage opens: 2023-11-14T22:13:20Z.
 const OPENS: Time = Time(1_700_000_000_000);
 /// How many lines a transcript has at most.
-const MOST_LINES: usize = 1_000;
+pub(super) const MOST_LINES: usize = 1_000;
 
 /// Everything that one test has set up and done.
 pub(super) struct Stage<'w> {
@@ -67,6 +67,7 @@ struct Played {
 impl<'w> Stage<'w> {
     /// Returns an empty stage; what plays on it is stopped at a moment if one is given.
     pub(super) fn new(world: &'w World, until: Option<Instant>) -> Stage<'w> {
+        *world.printed.borrow_mut() = Some(Vec::new());
         Stage {
             world,
             until,
@@ -117,7 +118,8 @@ impl<'w> Stage<'w> {
     }
 
     /// Returns what happened, line by line.
-    pub(super) fn into_transcript(self) -> Vec<String> {
+    pub(super) fn into_transcript(mut self) -> Vec<String> {
+        self.hears_prints();
         self.transcript
     }
 
@@ -204,6 +206,25 @@ impl<'w> Stage<'w> {
 
     /// Adds a line to the transcript.
     pub(super) fn say(&mut self, line: String) {
+        self.hears_prints();
+        self.tell(line);
+    }
+
+    /// Adds what was printed up to now.
+    fn hears_prints(&mut self) {
+        let printed = self.world.printed.borrow_mut().as_mut().map(std::mem::take).unwrap_or_default();
+        for line in printed {
+            self.tell(format!("print {line}"));
+        }
+    }
+
+    /// Lets virtual time go on.
+    fn goes_on_at(&mut self, at: Time) {
+        self.hears_prints();
+        self.now = self.now.max(at);
+    }
+
+    fn tell(&mut self, line: String) {
         if self.transcript.len() < MOST_LINES {
             let seconds = self.now.since(OPENS);
             self.transcript.push(format!("{seconds} {line}"));

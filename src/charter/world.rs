@@ -57,6 +57,8 @@ pub(super) struct World {
     pub test: Function,
     /// Calls a scripted worker and tells how its turn ended.
     pub scripted: Function,
+    /// What scripts printed, while a test plays.
+    pub printed: native::Printed,
     make_instance: Function,
     /// The team as rubrics were shown it last.
     pub shown: RefCell<Shown>,
@@ -134,7 +136,9 @@ impl World {
         lua.gc_set_mode(GcMode::Incremental(GcIncParams::default().goal(130).step_multiplier(400)));
         let registry = Rc::new(RefCell::new(Registry::default()));
         let meter = Meter::install(&lua, beat);
-        let natives = native::table(&lua, Rc::clone(&registry), Arc::clone(&sources), Rc::clone(&meter))?;
+        let printed = native::Printed::default();
+        let natives =
+            native::table(&lua, Rc::clone(&registry), Arc::clone(&sources), Rc::clone(&meter), Rc::clone(&printed))?;
         for (name, fields) in [("task_fields", describe::TASK), ("load_fields", describe::LOAD)] {
             natives.set(name, lua.create_table_from(fields.iter().map(|field| (field.name, true)))?)?;
         }
@@ -154,6 +158,7 @@ impl World {
             freeze: prelude.get("freeze")?,
             test: prelude.get("test")?,
             scripted: prelude.get("scripted")?,
+            printed,
             make_instance: prelude.get("make_instance")?,
             team: Arc::default(),
             shown: RefCell::default(),

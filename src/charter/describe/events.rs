@@ -50,7 +50,11 @@ pub(in crate::charter) const EVENTS: &[Described] = &[
         &[
             field("run", "string", "The run's id."),
             field("recipe", "string", "Its recipe."),
-            field("outcome", "string", "How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`."),
+            field(
+                "outcome",
+                "string",
+                "How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`, `budget`.",
+            ),
             field("why", "string?", "Why, unless it is done."),
         ],
     ),
@@ -154,7 +158,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::charter::describe::SUB_RUN;
     use crate::fleet::events::FleetEvent;
+    use crate::fleet::run::RunOutcome;
+    use crate::fleet::turn::Outcome;
 
     /// The charter tells two by itself; all others are the fleet's.
     const OWN: [&str; 2] = ["charter_loaded", "charter_refused"];
@@ -184,6 +191,31 @@ mod tests {
             has.sort_unstable();
             wanted.sort_unstable();
             assert_eq!(has, wanted, "{}", event.name);
+        }
+    }
+
+    /// Returns the words of an enum, as its schema has them.
+    fn words<T: schemars::JsonSchema>() -> Vec<String> {
+        let schema = serde_json::to_value(schemars::schema_for!(T)).expect("a schema is JSON");
+        let one = |word: &serde_json::Value| word.as_str().map(str::to_owned);
+        let of = |schema: &serde_json::Value| match (&schema["const"], schema["enum"].as_array()) {
+            (_, Some(several)) => several.iter().filter_map(one).collect(),
+            (word, None) => one(word).into_iter().collect::<Vec<_>>(),
+        };
+        let choices = schema["oneOf"].as_array().cloned().unwrap_or_else(|| vec![schema.clone()]);
+        choices.iter().flat_map(of).collect()
+    }
+
+    #[test]
+    fn outcomes_are_described_with_all_their_words() {
+        let (runs, turns) = (words::<RunOutcome>(), words::<Outcome>());
+        assert!(runs.contains(&"budget".to_owned()) && turns.contains(&"replied".to_owned()), "{runs:?} {turns:?}");
+        let of_event = |name: &str| EVENTS.iter().find(|event| event.name == name).expect(name).fields;
+        for (fields, words) in [(of_event("run_ended"), &runs), (SUB_RUN, &runs), (of_event("turn_settled"), &turns)] {
+            let outcome = fields.iter().find(|field| field.name == "outcome").expect("it has one").about;
+            for word in words {
+                assert!(outcome.contains(&format!("`{word}`")), "{word}: {outcome}");
+            }
         }
     }
 

@@ -25,7 +25,8 @@ impl Stage<'_> {
         let moment = Window { between: Some(Between { from: minute, to: minute + 1 }), days, max_busy: None };
         let clock_of_zone = zones::clock_of(Some(zone.unwrap_or("UTC")))?;
         let hours = Hours { windows: vec![moment], closes: true, clock: clock_of_zone };
-        self.now = hours.next(1, self.now, |cap| cap > 0).ok_or_else(wrong)?;
+        let at = hours.next(1, self.now, |cap| cap > 0).ok_or_else(wrong)?;
+        self.goes_on_at(at);
         self.timed = true;
         self.say(format!("it is {clock} {}", zone.unwrap_or("UTC")));
         Ok(())

@@ -110,7 +110,7 @@ impl<'s, 'w> Play<'s, 'w> {
             let Some(((at, _), due)) = self.due.pop_first() else {
                 return Err(CharterError::plain(format!("{} waits for something that never comes", self.root)));
             };
-            self.stage.now = self.stage.now.max(at);
+            self.stage.goes_on_at(at);
             match due {
                 Due::Answer(step, value) => self.finish((*step).clone(), value),
                 Due::Ask(turn, question) => self.asks(turn, question)?,
