@@ -12,6 +12,7 @@ use super::error::{CharterError, cut};
 use super::json;
 use super::meter::Meter;
 use super::point;
+use super::quote;
 use super::shipped;
 use super::sources::Sources;
 use super::stage::used;
@@ -32,6 +33,7 @@ pub(super) fn table(
             Ok(nearest(&name, names.iter().map(String::as_str)).map(str::to_owned))
         })?,
     )?;
+    table.set("quote", lua.create_function(quote::quote)?)?;
     table.set("find_plain", lua.create_function(find_plain)?)?;
     table.set("split", lua.create_function(split)?)?;
     table.set("error_text", lua.create_function(|_, value: LuaValue| Ok(value.as_error().map(text_of)))?)?;

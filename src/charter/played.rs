@@ -2,6 +2,7 @@
 //! Only tests: small recipes, each in a charter that is held in memory and never written to a disk.
 
 mod bounds;
+mod given;
 mod hours;
 mod parts;
 mod questions;
