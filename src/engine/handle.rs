@@ -134,7 +134,8 @@ impl Handle {
                 rubric.rubric, rubric.failed, rubric.asked
             )
         });
-        store.into_iter().chain(charter).chain(self.0.launchers.trouble()).chain(rubrics).collect()
+        let unlisted = self.fleet().unlisted_endpoints();
+        store.into_iter().chain(charter).chain(unlisted).chain(self.0.launchers.trouble()).chain(rubrics).collect()
     }
 
     /// Takes what a worker's own program reports by a hook; the answer is what the program is told, if anything.
