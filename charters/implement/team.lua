@@ -34,6 +34,8 @@ fleet.route("reviews", function(task)
     return { role = "w-reviewer", because = "the task is to review" }
   end
 end)
-fleet.route("otherwise", function()
-  return { role = "w-coder", because = "there is something to be done" }
+fleet.route("a goal: it is done", function(task)
+  if task.kind == "code" or task.kind == nil then
+    return { role = "w-coder", because = "there is something to be done" }
+  end
 end)

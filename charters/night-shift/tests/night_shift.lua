@@ -45,3 +45,11 @@ fleet.test("what is sent after the night has ended is done in the next one", fun
   t.at("tue 06:30")
   t.equal(t.run("night-shift", { tasks = { "a" } }).outcome, "done")
 end)
+
+fleet.test("a night without tasks is a mistake", function(t)
+  t.equal(t.run("night-shift", { tasks = {} }).outcome, "failed")
+end)
+
+fleet.test("what is for the night goes there", function(t)
+  t.equal(t.route({ kind = "night" }).role, "w-night")
+end)
