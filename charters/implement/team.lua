@@ -8,7 +8,7 @@ fleet.profile("thinker", {
   endpoint = "local-llm",
   idle_ttl = "5m",
   options = { deny = { "Edit", "Write" } },
-  about = "plans and reviews, changes nothing",
+  about = "plans and reviews; is told to change nothing, and has no tools to edit with",
 })
 fleet.profile("coder", {
   launcher = "claude",
