@@ -25,6 +25,7 @@ mod plan;
 #[cfg(test)]
 mod played;
 mod point;
+mod quote;
 mod reference;
 mod reload;
 #[cfg(test)]

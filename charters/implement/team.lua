@@ -8,7 +8,7 @@ fleet.profile("thinker", {
   endpoint = "local-llm",
   idle_ttl = "5m",
   options = { deny = { "Edit", "Write" } },
-  about = "plans and reviews, changes nothing",
+  about = "plans and reviews; is told to change nothing, and has no tools to edit with",
 })
 fleet.profile("coder", {
   launcher = "claude",
@@ -34,6 +34,8 @@ fleet.route("reviews", function(task)
     return { role = "w-reviewer", because = "the task is to review" }
   end
 end)
-fleet.route("otherwise", function()
-  return { role = "w-coder", because = "there is something to be done" }
+fleet.route("a goal: it is done", function(task)
+  if task.kind == "code" or task.kind == nil then
+    return { role = "w-coder", because = "there is something to be done" }
+  end
 end)

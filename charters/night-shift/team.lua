@@ -23,8 +23,10 @@ fleet.role("w-night", {
   },
 })
 
-fleet.route("otherwise", function()
-  return { role = "w-night", because = "it can wait for the night" }
+fleet.route("a night: it can wait", function(task)
+  if task.kind == "night" or task.kind == nil then
+    return { role = "w-night", because = "it can wait for the night" }
+  end
 end)
 
 -- One line for whoever comes first in the morning.
@@ -37,11 +39,11 @@ fleet.on("run_ended", function(event)
   end
 end)
 
--- A question that nobody answers at night costs the worker, not the night: its turn is lost, and tried on another one.
--- A model that is tried again is no such question.
+-- A dialog that nobody answers at night costs the worker, not the night: it is stopped at once, its turn is lost, and the
+-- recipe's `retries` try it on another one. A model that is tried again is no such question.
 fleet.on("worker_blocked", function(event)
   local waits_for_a_person = event.why:find("dialog", 1, true) or event.why:find("asks a person", 1, true)
   if event.role == "w-night" and waits_for_a_person then
-    return { action = "stop_worker", worker = event.worker }
+    return { action = "stop_worker", worker = event.worker, now = true }
   end
 end)

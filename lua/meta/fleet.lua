@@ -213,13 +213,17 @@
 ---@field why? string Why it ended so, for people.
 ---@field outcome string How the turn ended.
 ---@field turn? string The turn's id; absent when none was begun.
----@field from table Who answered: `worker`, `role`, `profile`, `launcher`.
+---@field from table Who answered: `worker`, `role`, `profile`, `launcher`, and `model` as the agent named it; what is not known is absent.
 ---@field stderr? string The end of what the process wrote to stderr.
 ---@field exit? table How the process ended, for a worker that is one process a turn: its `code`, or the `signal` that ended it.
 ---@field work? table What was done in the worker's worktree: `branch`, `base`, `commits`, `files_changed`, `dirty` (something is not committed).
 ---@field usage? table What the turn took, where the agent tells: `input`, `output`, `cache_read` and `cache_write` in tokens, `cost` in US dollars.
 ---@field truncated? table Where the rest is of a reply of more than 1 MiB, of which `text` is the beginning: `path` names the file with all of it, `bytes` is its length, and `data` names the file with its data if that has more than 1 MiB too. The files go with the turn.
----@field times table When what happened, in milliseconds since 1970.
+---@field times table When what happened, in milliseconds since 1970: `accepted`, `handed`, `started` (it was shown that the worker took it), `settled`.
+---@field proof? string What showed how the turn ended, such as `exit_status`.
+---@field generation? integer The charter's generation when the turn was accepted.
+---@field retry_of? string The turn that this one tried again.
+---@field amends? string The turn whose answer did not fit its `schema`, where this one asked for it again.
 
 ---@class fleet.Question
 ---@field text string What the worker asks.
@@ -239,6 +243,7 @@
 ---@field error? string The word of its outcome when it is not ok; `busy` when too many runs are under way.
 ---@field why? string Why it ended so, for people.
 ---@field run? string Its id.
+---@field recipe? string Its recipe.
 ---@field usage? table What its turns used: `input`, `output`, `cache_read`, `cache_write`, `cost`.
 
 ---@class fleet.Voted
@@ -281,6 +286,13 @@
 ---@field to string The role or worker it went to.
 ---@field prompt string The prompt.
 ---@field kind? string Its kind.
+
+---@class fleet.Scripted
+---@field prompt string The text.
+---@field kind? string Its kind.
+---@field to string The role or worker it went to.
+---@field try integer Which try it is of this send, from 1.
+---@field complaint? string What was wrong with the answer that was sent back, if one was.
 
 ---@class fleet.Profile
 ---@field about? string What it is for, for people.
@@ -331,6 +343,7 @@
 ---@field action string `"tell_leader"` lays a notice into the mailboxes of the leader and the operator; `"stop_worker"` lets a worker finish its turn and go; `"park_role"` hands out nothing for a role for some time, or until the role is declared otherwise, or `fleetd resume`; `"retry_turn"` sends a turn again that timed out or was lost, once (those of a run are tried again by their `retries`).
 ---@field text? string The notice of `tell_leader`.
 ---@field worker? string The worker of `stop_worker`.
+---@field now? boolean True where `stop_worker` does not wait for the turn: it is lost, and a send of a run with `retries` tries it on another worker. For one that waits for something that will not come, such as an answer to a dialog.
 ---@field role? string The role of `park_role`.
 ---@field ["for"]? string|number For how long `park_role` holds, such as `"5m"`.
 ---@field turn? string The turn of `retry_turn`.
@@ -349,6 +362,9 @@
 
 ---@class fleet.Vote
 ---@field quorum? integer How many equal votes decide; more than half of the parts if absent.
+
+---@class fleet.Quote
+---@field most? integer How many bytes the quote may have, from 256 to 1000000; 256 KiB if absent, three of which fit into one prompt. A list shares them: what short parts leave is the long ones'. What is cut says how much is left out, and of a reply of more than 1 MiB in which file all of it is.
 
 ---@class fleet.Sub
 ---@field deadline? string|number Shorter than the recipe's own, such as `"5m"`. The deadline of the run above holds, too.
@@ -527,10 +543,11 @@ function run:vote(list, fn, spec) end
 ---@return any[], fleet.Missing[]
 function run:split(replies) end
 
----Frames a text, an envelope or a list of them as quoted data for the next prompt: every line gets a bar in front, so that a worker's text cannot pose as an instruction.
+---Frames a text, an envelope or a list of them as quoted data for the next prompt: every line gets a bar in front, so that a worker's text cannot pose as an instruction. What is longer than `most` is cut, and says so.
 ---@param value any
+---@param spec? fleet.Quote
 ---@return string
-function run:quote(value) end
+function run:quote(value, spec) end
 
 ---Runs another recipe below this run and waits for its end. It has a journal of its own and ends with this run at the latest; what it came to is a value. Recipes may stand 8 deep.
 ---@param name string
@@ -572,7 +589,7 @@ function run:progress(text, ...) end
 
 ---Asks whoever started the run, and waits for the answer; nil if the deadline of the run passed first.
 ---@param question string
----@return string
+---@return string?
 function run:ask_leader(question) end
 
 ---To be returned: the run ends as `partial` with this value.
@@ -592,7 +609,7 @@ local t = {}
 
 ---Scripts the workers of a role (or one worker): what the function returns is the reply text, or a table for the JSON of one; where an answer was sent back, `task.complaint` says what was wrong with it. `t.reply(text, used)` says besides what the turn used, and `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.
 ---@param role string
----@param fn fun(task: { prompt: string, kind: string?, to: string, try: integer, complaint: string? }): any
+---@param fn fun(task: fleet.Scripted): any
 function t.worker(role, fn) end
 
 ---Lets one worker go, from here on; a scripted worker may call it in its turn. What is sent to it by its name comes back with `error` = `lost`, and what is sent to its role goes to the next one.

@@ -1,16 +1,18 @@
 //! What a charter may say: one description per verb, step and field, from which come the check of unknown fields, the
 //! meta file for editors and the reference in `docs/charters.md`.
-//! Here are the verbs and the steps; the fields of tables are in `fields`, what rubrics see in `rubrics`, what a test may do in `checks`.
+//! Here are the verbs and the steps; the fields of tables are in `fields`, what steps give back in `given`, what rubrics see in `rubrics`, what a test may do in `checks`.
 
 mod checks;
 mod events;
 mod fields;
+mod given;
 mod plans;
 mod rubrics;
 
 pub(super) use checks::*;
 pub(super) use events::{ACTION, EVENTS};
 pub(super) use fields::*;
+pub(super) use given::*;
 pub(super) use plans::*;
 pub(super) use rubrics::*;
 
@@ -190,11 +192,11 @@ if not verdict.decided then return run:partial(verdict.tally, verdict.why) end"#
     },
     Described {
         name: "quote",
-        params: &[("value", "any")],
+        params: &[("value", "any"), ("spec", "fleet.Quote?")],
         returns: "string",
-        about: "Frames a text, an envelope or a list of them as quoted data for the next prompt: every line gets a bar in front, so that a worker's text cannot pose as an instruction.",
-        spec: None,
-        example: r#"run:send { to = "w-judge", prompt = "Rank these:\n" .. run:quote(found) }"#,
+        about: "Frames a text, an envelope or a list of them as quoted data for the next prompt: every line gets a bar in front, so that a worker's text cannot pose as an instruction. What is longer than `most` is cut, and says so.",
+        spec: Some(("fleet.Quote", QUOTE)),
+        example: r#"run:send { to = "w-judge", prompt = "Rank these:\n" .. run:quote(found, { most = 200000 }) }"#,
     },
     Described {
         name: "recipe",
@@ -257,7 +259,7 @@ if not tests.ok then return run:fail("the tests fail", tests.stderr) end"#,
     Described {
         name: "ask_leader",
         params: &[("question", "string")],
-        returns: "string",
+        returns: "string?",
         about: "Asks whoever started the run, and waits for the answer; nil where the run reached its deadline, or the end of its budget, first.",
         spec: None,
         example: "",

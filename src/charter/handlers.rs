@@ -15,10 +15,10 @@ use super::world::World;
 use crate::fleet::acts::Action;
 use crate::fleet::refusal::Refusal;
 
-/// What a handler may want done, each with the fields that it needs.
+/// What a handler may want done, each with the fields that it takes.
 pub(super) const ACTIONS: &[(&str, &[&str])] = &[
     ("tell_leader", &["text"]),
-    ("stop_worker", &["worker"]),
+    ("stop_worker", &["worker", "now"]),
     ("park_role", &["role", "for"]),
     ("retry_turn", &["turn"]),
 ];
@@ -115,7 +115,10 @@ fn action(world: &World, value: &Value) -> Result<Action, Mistake> {
     let text = |name: &str, about: &str| fields.need(name, fields.text(name)?, about);
     match word.as_str() {
         "tell_leader" => Ok(Action::TellLeader { text: text("text", "the notice")? }),
-        "stop_worker" => Ok(Action::StopWorker { worker: text("worker", "which one")?.into() }),
+        "stop_worker" => {
+            let now = fields.flag("now")?.unwrap_or_default();
+            Ok(Action::StopWorker { worker: text("worker", "which one")?.into(), now })
+        }
         "park_role" => {
             let role = text("role", "which one")?;
             let roles = &world.team.roles;

@@ -13,6 +13,7 @@ use super::json;
 use super::loops;
 use super::meter::Meter;
 use super::point;
+use super::quote;
 use super::shipped;
 use super::sources::Sources;
 use super::stage::{MOST_LINES, used};
@@ -38,6 +39,7 @@ pub(super) fn table(
             Ok(nearest(&name, names.iter().map(String::as_str)).map(str::to_owned))
         })?,
     )?;
+    table.set("quote", lua.create_function(quote::quote)?)?;
     table.set("find_plain", lua.create_function(find_plain)?)?;
     table.set("split", lua.create_function(split)?)?;
     table.set(

@@ -3,6 +3,7 @@
 
 mod alike;
 mod bounds;
+mod given;
 mod hours;
 mod parts;
 mod questions;

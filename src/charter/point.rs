@@ -8,6 +8,9 @@ use crate::fleet::refusal::nearest;
 /// How many lines below a call its fields are looked for.
 const REACH: u32 = 60;
 
+/// Words of Lua that an author may want as the name of a field.
+const RESERVED: [&str; 8] = ["for", "end", "in", "repeat", "until", "while", "then", "function"];
+
 /// Moves an error from the line of the call to the line of the field that is to blame; `hours[2].days` is one of the second
 /// table in a list.
 pub(super) fn at_field(error: &mut CharterError, sources: &Sources, field: &str) {
@@ -87,7 +90,14 @@ pub(super) fn local_near<'a>(sources: &'a Sources, file: &str, name: &str) -> Op
 pub(super) fn advice(message: &str, line: &str) -> Option<&'static str> {
     let got = |sign: &str| message.ends_with(&format!("got '{sign}'"));
     let words = || line.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let as_field = |word: &str| {
+        let mut found = line.match_indices(word).map(|(at, _)| line[at + word.len()..].trim_start());
+        got(word) && found.any(|rest| rest.starts_with('=') && !rest.starts_with("=="))
+    };
     Some(match () {
+        () if RESERVED.into_iter().any(as_field) => {
+            "a word of Lua is a field's name only in brackets: write [\"for\"] = \"5m\""
+        }
         () if words().any(|word| word == "goto") => {
             "there is no goto here; a loop has 'continue', and a function 'return'"
         }

@@ -56,7 +56,7 @@ pub fn reference() -> String {
         let _ = writeln!(out, "### `{}`\n\n{}\n", event.name, event.about);
         table(&mut out, event.fields);
     }
-    out.push_str("## Steps of a run\n\nThe second argument of a recipe's function. Each step is written into the journal under its place in the run, such as `each#2[17].send#1`.\n\n");
+    out.push_str("## Steps of a run\n\nThe second argument of a recipe's function; `run.id` is its id, such as `r3`, and `run.name` the name of its recipe. Each step is written into the journal under its place in the run, such as `each#2[17].send#1`.\n\n");
     for step in describe::STEPS {
         section(&mut out, "run:", step);
     }
@@ -100,7 +100,7 @@ fn launchers(out: &mut String) {
     }
 }
 
-fn classes() -> [(&'static str, &'static [Field]); 36] {
+fn classes() -> [(&'static str, &'static [Field]); 37] {
     [
         ("fleet.Typing", describe::TYPING),
         ("fleet.ContextCap", describe::CONTEXT_CAP),
@@ -138,6 +138,7 @@ fn classes() -> [(&'static str, &'static [Field]); 36] {
         ("fleet.TestUsed", describe::TEST_USED),
         ("fleet.TestRoute", describe::TEST_ROUTE),
         ("fleet.TestSent", describe::TEST_SENT),
+        ("fleet.Scripted", describe::SCRIPTED),
     ]
 }
 

@@ -53,6 +53,8 @@ pub(super) struct World {
     pub handle: Function,
     /// Freezes a table with all that is in it.
     pub freeze: Function,
+    /// Freezes a question, and makes another field than it has a mistake.
+    pub question: Function,
     /// Calls a test.
     pub test: Function,
     /// Calls a scripted worker and tells how its turn ended.
@@ -144,6 +146,19 @@ impl World {
         for (name, fields) in [("task_fields", describe::TASK), ("load_fields", describe::LOAD)] {
             natives.set(name, lua.create_table_from(fields.iter().map(|field| (field.name, true)))?)?;
         }
+        let given = lua.create_table()?;
+        for (name, what, fields) in describe::GIVEN {
+            let of = lua.create_table()?;
+            of.set("what", *what)?;
+            of.set("fields", lua.create_table_from(fields.iter().map(|field| (field.name, true)))?)?;
+            given.set(*name, of)?;
+        }
+        natives.set("given", given)?;
+        let parts = lua.create_table()?;
+        for (name, fields) in describe::PARTS_OF_REPLY {
+            parts.set(*name, lua.create_table_from(fields.iter().map(|field| (*field, true)))?)?;
+        }
+        natives.set("parts_of_reply", parts)?;
         let events = lua.create_table()?;
         for event in describe::EVENTS {
             let names = event.fields.iter().map(|field| field.name).chain(["event"]);
@@ -161,6 +176,7 @@ impl World {
             test: prelude.get("test")?,
             scripted: prelude.get("scripted")?,
             printed,
+            question: prelude.get("question")?,
             make_instance: prelude.get("make_instance")?,
             team: Arc::default(),
             shown: RefCell::default(),

@@ -127,7 +127,25 @@ fn check(terminal: &Terminal, dir: &Path) -> Result<Exit, Failure> {
         true => terminal.print_json(&report)?,
         false => terminal.print(&look::report(&report, dir, &terminal.out))?,
     }
+    if report.ok && !terminal.json {
+        unlisted(dir).iter().for_each(|note| terminal.talk(note));
+    }
     Ok(if report.ok { Exit::Ok } else { Exit::Failed })
+}
+
+/// Says which endpoints of a good charter the fleetd.toml that counts here does not list: a charter does not know it, and
+/// may be meant for another one.
+fn unlisted(dir: &Path) -> Vec<String> {
+    let config = Surroundings::of_process().map(|around| config::load(&config::Args::default(), &around));
+    let Ok(Ok(config)) = config else { return Vec::new() };
+    let Ok(team) = Sources::read(dir).and_then(charter::team_of) else { return Vec::new() };
+    let is_listed = |name: &str| config.endpoints.keys().any(|known| *known.0 == *name);
+    let named = team.profiles.values().filter_map(|profile| Some((&profile.name, profile.endpoint.as_deref()?)));
+    let lost = named.filter(|(_, endpoint)| !is_listed(endpoint));
+    lost.map(|(profile, endpoint)| {
+        format!("note: profile '{profile}' names the endpoint '{endpoint}', which no fleetd.toml here lists")
+    })
+    .collect()
 }
 
 fn test(terminal: &Terminal, dir: &Path) -> Result<Exit, Failure> {

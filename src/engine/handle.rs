@@ -138,7 +138,8 @@ impl Handle {
             let place = status.handler_place.map(|place| format!(", the last time at {place}")).unwrap_or_default();
             format!("handlers failed {} times{place}; fleetd charter status says why", status.handler_errors)
         });
-        let troubles = store.into_iter().chain(charter).chain(self.0.launchers.trouble());
+        let unlisted = self.fleet().unlisted_endpoints();
+        let troubles = store.into_iter().chain(charter).chain(unlisted).chain(self.0.launchers.trouble());
         troubles.chain(rubrics).chain(handlers).collect()
     }
 

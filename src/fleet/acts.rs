@@ -23,10 +23,13 @@ pub enum Action {
         /// The notice.
         text: String,
     },
-    /// Stop a worker after its present turn.
+    /// Stop a worker after its present turn, or at once.
     StopWorker {
         /// The worker.
         worker: WorkerName,
+        /// At once: the turn that it has is lost, and may be tried on another one.
+        #[serde(default)]
+        now: bool,
     },
     /// Hand out nothing for a role for some time.
     ParkRole {
@@ -57,7 +60,7 @@ impl Fleet {
         }
         match action {
             Action::TellLeader { text } => self.notice(cx, text),
-            Action::StopWorker { worker } => self.stop_worker(cx, &worker, false, "stopped by the charter"),
+            Action::StopWorker { worker, now } => self.stop_worker(cx, &worker, now, "stopped by the charter"),
             Action::ParkRole { role, r#for } => self.park(cx, role, cx.now + r#for),
             Action::RetryTurn { turn } => self.retry_turn(cx, turn),
         }

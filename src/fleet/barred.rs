@@ -16,6 +16,9 @@ impl Fleet {
     /// The worker cannot be typed to: it keeps the turn that it has and gets no other.
     pub(super) fn seen_barred(&mut self, cx: &mut Cx, name: &WorkerName, state: WorkerState) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
+        if worker.state == WorkerState::Draining {
+            return self.note_barred(cx, &worker, Some(why(&state).to_owned()));
+        }
         let is_up = matches!(
             worker.state,
             WorkerState::Ready | WorkerState::Busy | WorkerState::Blocked(_) | WorkerState::Unreachable(_)
@@ -29,6 +32,9 @@ impl Fleet {
     /// Nothing is in the way any more.
     pub(super) fn seen_clear(&mut self, cx: &mut Cx, name: &WorkerName) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
+        if worker.state == WorkerState::Draining {
+            return self.note_barred(cx, &worker, None);
+        }
         if !matches!(worker.state, WorkerState::Blocked(_) | WorkerState::Unreachable(_)) {
             return;
         }
@@ -38,6 +44,15 @@ impl Fleet {
             self.retire(cx, name, "no longer in the charter's plan");
         } else {
             self.time_idle(&worker);
+        }
+    }
+
+    /// Notes what keeps a worker that is told to go from coming to the end of its turn.
+    fn note_barred(&mut self, cx: &mut Cx, worker: &Worker, why: Option<String>) {
+        if worker.life.barred != why {
+            let mut worker = worker.clone();
+            worker.life.barred = why;
+            self.put_worker(cx, worker);
         }
     }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::ids::RoleName;
+use super::refusal::nearest;
 use super::state::Fleet;
 use super::team::{Profile, Role, Team};
 use super::time::Time;
@@ -58,6 +59,23 @@ impl Fleet {
             }
         }
         busy
+    }
+
+    /// Says which profiles of the charter name an endpoint that fleetd.toml does not list: none of their workers can start.
+    pub fn unlisted_endpoints(&self) -> Vec<String> {
+        let profiles = self.team.iter().flat_map(|team| team.profiles.values());
+        let lost = |profile: &Profile| {
+            let endpoint = profile.endpoint.as_deref().filter(|name| !self.limits.endpoints.contains_key(*name))?;
+            let valid: Vec<&str> = self.limits.endpoints.keys().map(String::as_str).collect();
+            let hint = match (nearest(endpoint, valid.iter().copied()), valid.is_empty()) {
+                (Some(near), _) => format!("did you mean '{near}'?"),
+                (None, true) => "it lists none".to_owned(),
+                (None, false) => format!("valid: {}", valid.join(", ")),
+            };
+            let name = &profile.name;
+            Some(format!("profile '{name}' cannot start: there is no endpoint '{endpoint}' in fleetd.toml; {hint}"))
+        };
+        profiles.filter_map(lost).collect()
     }
 
     /// Returns the endpoints of which as many workers are busy as fleetd.toml allows, all roles together.

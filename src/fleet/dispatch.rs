@@ -299,7 +299,7 @@ impl Fleet {
         let Some(worker) = self.workers.get(name).cloned() else { return };
         if worker.profile.has_session() {
             self.worker_event(cx, name, format!("told to go: {why}"));
-            let mut worker = Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() };
+            let mut worker = worker.draining(cx.now);
             worker.life.renewal = None;
             let worker = self.put_worker(cx, worker);
             cx.effect(Effect::Work(WorkEffect::Stop(worker)));

@@ -28,6 +28,10 @@ pub struct Life {
     /// Files of its last turns, as their senders named them; the latest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub knows: Vec<String>,
+    /// What is in the way of typing to it, once it is told to go: its state says the latter, and what it waits for is told
+    /// all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub barred: Option<String>,
 }
 
 /// How many files are kept of a session's last turns.

@@ -205,7 +205,7 @@ impl Fleet {
     pub(super) fn stop_worker(&mut self, cx: &mut Cx, name: &WorkerName, kill: bool, why: &str) {
         let Some(worker) = self.workers.get(name).cloned() else { return };
         let Some(turn) = worker.turn else { return self.end_worker(cx, name, why) };
-        let mut worker = Worker { state: WorkerState::Draining, since: cx.now, ..(*worker).clone() };
+        let mut worker = worker.draining(cx.now);
         worker.life.renewal = None;
         self.put_worker(cx, worker);
         if kill {

@@ -155,8 +155,7 @@ impl Fleet {
                     // Who is to be stopped takes nothing more, even if it listens in this very moment.
                     let mut worker = Arc::clone(worker);
                     if worker.state != WorkerState::Draining {
-                        let state = WorkerState::Draining;
-                        worker = self.put_worker(cx, Worker { state, since: cx.now, ..(*worker).clone() });
+                        worker = self.put_worker(cx, worker.draining(cx.now));
                     }
                     cx.effect(Effect::Work(WorkEffect::Stop(worker)));
                     self.at(cx.now + self.limits.grace, Timer::Grace(name, turn));

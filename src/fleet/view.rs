@@ -363,6 +363,7 @@ pub(super) fn why_of(worker: &Worker) -> Option<&str> {
     use super::worker::WorkerState;
     match &worker.state {
         WorkerState::Blocked(why) | WorkerState::Failed(why) | WorkerState::Unreachable(why) => Some(why),
+        WorkerState::Draining => worker.life.barred.as_deref(),
         _ => None,
     }
 }

@@ -140,6 +140,15 @@ impl Worker {
         self.is_idle() && !self.life.is_ending()
     }
 
+    /// Returns it as one that takes no new turn and goes when the present one ends.
+    pub fn draining(&self, now: Time) -> Worker {
+        let mut worker = Worker { state: WorkerState::Draining, since: now, ..self.clone() };
+        if let WorkerState::Blocked(why) | WorkerState::Unreachable(why) = &self.state {
+            worker.life.barred = Some(why.clone());
+        }
+        worker
+    }
+
     /// Returns whether its worktree waits for the session that takes the place of this one.
     pub fn hands_tree_on(&self) -> bool {
         self.profile.worktree.is_some() && matches!(self.life.renewal, Some(Renewal::Ending(_)))

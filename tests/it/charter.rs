@@ -8,6 +8,7 @@ mod flood;
 mod handlers;
 mod hang;
 mod saves;
+mod together;
 
 use std::fs;
 use std::path::Path;

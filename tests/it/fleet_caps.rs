@@ -43,6 +43,20 @@ fn spawn(stage: &mut Stage, role: &str) -> fleetd::fleet::ids::Ticket {
 
 // === endpoints ===
 
+/// Else it shows only after sessions have failed.
+#[test]
+fn a_profile_whose_endpoint_nobody_lists_is_told_of() {
+    let said_by = |known: &str| {
+        let mut stage = Stage::sessions(1, |_| {}, |limits| limits.endpoints = BTreeMap::from([(known.into(), None)]));
+        stage.step(shared(2, |_| {}));
+        stage.fleet.unlisted_endpoints()
+    };
+    assert_eq!(said_by("llm"), [""; 0]);
+    let said = said_by("lllm");
+    let wanted = "profile 'ps' cannot start: there is no endpoint 'llm' in fleetd.toml; did you mean 'lllm'?";
+    assert!(said.contains(&wanted.to_owned()), "{said:?}");
+}
+
 #[test]
 fn roles_on_one_endpoint_share_its_cap_and_the_lower_one_counts() {
     let mut stage = stage(2);

@@ -1,8 +1,9 @@
 //! Workers with a session: what is in the way of their next text, and what a restart asks of them.
 //! The pure fleet on its stage: what a pane shows, and how that is seen, is tested at the launcher.
 
+use fleetd::fleet::acts::Action;
 use fleetd::fleet::caller::Caller;
-use fleetd::fleet::input::{Call, Sighting};
+use fleetd::fleet::input::{Call, Input, Sighting};
 use fleetd::fleet::refusal::RefusalKind;
 use fleetd::fleet::turn::Outcome;
 use fleetd::fleet::worker::Process;
@@ -90,6 +91,39 @@ fn a_session_that_is_told_to_go_gets_no_turn_back() {
     assert_eq!(stage.receipt(turn), "queued handed queued");
     stage.gone("s-1");
     assert_eq!(stage.row(turn).outcome, None, "it waits for another one of its role");
+}
+
+#[test]
+fn a_session_that_is_told_to_go_behind_a_dialog_says_what_it_waits_for() {
+    let mut stage = one_session();
+    let turn = stage.send("s");
+    stage.taken(turn);
+    stage.seen(Sighting::Blocked { worker: "s-1".into(), why: "may I?".into() });
+    stage.leader(Call::Stop { worker: "s-1".into(), kill: false }).expect("the leader may");
+    let shown = |stage: &Stage| {
+        let worker = stage.fleet.roster(stage.now).workers[0].clone();
+        (worker.state, worker.why)
+    };
+    assert_eq!(shown(&stage), ("draining".to_owned(), Some("may I?".to_owned())));
+    stage.seen(Sighting::Clear { worker: "s-1".into() });
+    assert_eq!(shown(&stage), ("draining".to_owned(), None));
+    stage.seen(Sighting::Blocked { worker: "s-1".into(), why: "and now?".into() });
+    stage.restart();
+    assert_eq!(shown(&stage), ("draining".to_owned(), Some("and now?".to_owned())));
+}
+
+#[test]
+fn a_handler_that_stops_a_worker_at_once_loses_its_turn() {
+    let mut stage = one_session();
+    let turn = stage.send("s");
+    stage.taken(turn);
+    stage.seen(Sighting::Blocked { worker: "s-1".into(), why: "may I?".into() });
+    stage.step(Input::Act(Action::StopWorker { worker: "s-1".into(), now: true }));
+    assert_eq!(stage.row(turn).outcome, Some(Outcome::Lost));
+    assert_eq!(stage.orders(), [format!("interrupt {turn} at s-1")]);
+    let action = |json| serde_json::from_value::<Action>(json).expect("a handler may say so");
+    let patient = action(serde_json::json!({ "action": "stop_worker", "worker": "s-1" }));
+    assert_eq!(patient, Action::StopWorker { worker: "s-1".into(), now: false });
 }
 
 #[test]

@@ -53,6 +53,7 @@ mod mcp_hostile;
 mod pane_exec;
 mod pane_terminal;
 mod panes;
+mod recipes;
 mod reloads;
 mod resumed;
 mod routing;

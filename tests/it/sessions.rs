@@ -1,6 +1,7 @@
 //! Workers with a session, through the doors of a real daemon with its own pane server and a real interactive program.
 //! What the launcher does with a screen is tested in `typed`, what a pane host must do in `panes`.
 
+mod handlers;
 mod herdr;
 mod life;
 mod worktrees;

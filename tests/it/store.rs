@@ -45,6 +45,7 @@ fn worker(name: &str) -> Worker {
             up: None,
             tree: Some(4),
             knows: vec!["src/main.rs".into()],
+            barred: None,
         },
     }
 }

@@ -151,7 +151,7 @@ impl By {
 pub fn action_of(pick: u8, what: u8, fleet: &Fleet, journal: &Journal) -> Option<Action> {
     Some(match what {
         0 => Action::TellLeader { text: "look".to_string() },
-        1 => Action::StopWorker { worker: nth(fleet.workers(), pick)?.name.clone() },
+        1 => Action::StopWorker { worker: nth(fleet.workers(), pick)?.name.clone(), now: pick % 2 == 1 },
         2 => Action::ParkRole { role: "w".into(), r#for: Span::seconds(u64::from(pick)) },
         _ => Action::RetryTurn { turn: nth(journal.turns.keys().copied(), pick)? },
     })

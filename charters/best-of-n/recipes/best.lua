@@ -1,25 +1,83 @@
 -- `best-of-n`: the same task for several workers; judges, each of whom sees all of it, vote for one.
--- `first-of-n`: the first good answer, and the others are stopped.
+-- `first-of-n`: the first that is done, and the others are stopped.
 -- Try it: fleetd run start best-of-n --wait --job '{"task": "make the parser twice as fast", "n": 3}'
 
 local ROLES = { "w-one", "w-other" }
+-- As many as both roles have busy at once: nobody does the task a second time in the same worktree.
+local MOST = 6
 
-fleet.shape("choice", { best = "integer", because = "string" })
+fleet.shape("best-attempt", { done = "boolean", summary = "string" })
+fleet.shape("best-choice", { best = "integer", because = "string" })
 
-local function candidates(job)
+local function candidates(n)
   local list = {}
-  for n = 1, math.max(1, math.min(job.n or 3, 9)) do
-    list[n] = ROLES[(n - 1) % #ROLES + 1]
+  for place = 1, n do
+    list[place] = ROLES[(place - 1) % #ROLES + 1]
   end
   return list
 end
 
+-- Returns what is wrong with a job, before anybody is paid for it.
+local function wrong(n, judges)
+  if n < 1 or n > MOST then
+    return ("`n` is %d, and may be 1 to %d"):format(n, MOST)
+  end
+  if judges < 1 or judges > 9 then
+    return ("`judges` is %d, and may be 1 to 9"):format(judges)
+  end
+end
+
+-- Returns the reply if the task is done by it, else why it is not: the first words are not the first work.
 local function attempt(run, job, role)
-  return run:send({ to = role, prompt = job.task, deadline = "40m", retries = 1 })
+  local reply = run:send({
+    to = role,
+    prompt = job.task
+      .. "\n\nWhere you work on a branch of your own, commit all of it. Then say whether it is `done` and can be used as it is, with a `summary`.",
+    schema = "best-attempt",
+    timeout = "40m",
+    retries = 1,
+  })
+  if not reply.ok then
+    return reply
+  end
+  local why = reply.truncated and "it said more than 1 MiB"
+    or not reply.data.done and reply.data.summary
+    or reply.work and reply.work.commits == 0 and "it committed nothing"
+  return why and { ok = false, error = "not done", why = why, turn = reply.turn } or reply
 end
 
 local function shown(reply)
-  return { worker = reply.from.worker, launcher = reply.from.launcher, text = reply.text, work = reply.work }
+  return {
+    worker = reply.from.worker,
+    launcher = reply.from.launcher,
+    summary = reply.data.summary,
+    work = reply.work,
+  }
+end
+
+-- Returns the vote of several judges, and what each of them said.
+local function judged(run, job, found, judges)
+  local told, places, said = {}, {}, {}
+  for n, reply in ipairs(found) do
+    local branch = reply.work and reply.work.branch and (", on branch " .. reply.work.branch) or ""
+    told[n] = ("Number %d%s:\n%s"):format(n, branch, run:quote(reply.data.summary, { most = 60000 }))
+  end
+  for n = 1, judges do
+    places[n] = n
+  end
+  local prompt = "The task was:\n"
+    .. run:quote(job.task, { most = 500000 })
+    .. "\nWhich of these is done best?\n"
+    .. table.concat(told, "\n")
+  local vote = run:vote(places, function()
+    local reply =
+      run:send({ to = "w-best-judge", prompt = prompt, schema = "best-choice", timeout = "15m", retries = 1 })
+    if reply.ok and not reply.truncated and found[reply.data.best] then
+      table.insert(said, reply.data)
+      return reply.data.best
+    end
+  end)
+  return vote, said
 end
 
 fleet.recipe("best-of-n", {
@@ -28,51 +86,34 @@ fleet.recipe("best-of-n", {
   deadline = "2h",
   budget = { turns = 60 },
 }, function(job, run)
-  local found, missing = run:split(run:each(candidates(job), function(role)
+  local n, judges = job.n or 3, job.judges or 3
+  local why = wrong(n, judges)
+  if why then
+    return run:fail(why)
+  end
+  local found, missing = run:split(run:each(candidates(n), function(role)
     return attempt(run, job, role)
   end))
   if #found == 0 then
     return run:fail("nobody did it", { missing = missing })
   end
   if #found == 1 then
-    return run:partial({ best = shown(found[1]), missing = missing }, "there was nothing to choose from")
+    local value = { best = shown(found[1]), others = {}, missing = missing, said = {} }
+    return n == 1 and value or run:partial(value, "there was nothing to choose from")
   end
-  local told = {}
-  for n, reply in ipairs(found) do
-    told[n] = ("Number %d%s:\n%s"):format(
-      n,
-      reply.work and (", on branch " .. reply.work.branch) or "",
-      run:quote(reply)
-    )
-  end
-  local judges = {}
-  for n = 1, job.judges or 3 do
-    judges[n] = n
-  end
-  local vote = run:vote(judges, function()
-    local reply = run:send({
-      to = "w-judge",
-      prompt = "The task was:\n" .. run:quote(job.task) .. "\nWhich of these is done best?\n" .. table.concat(
-        told,
-        "\n"
-      ),
-      schema = "choice",
-      deadline = "15m",
-    })
-    if reply.ok and found[reply.data.best] then
-      return reply.data.best
-    end
-  end)
-  local others = {}
-  for n, reply in ipairs(found) do
-    if not vote.decided or n ~= vote.value then
-      table.insert(others, shown(reply))
+  local vote, said = judged(run, job, found, judges)
+  local value = { others = {}, missing = missing, said = said }
+  for place, reply in ipairs(found) do
+    if vote.decided and place == vote.value then
+      value.best = shown(reply)
+    else
+      table.insert(value.others, shown(reply))
     end
   end
   if not vote.decided then
-    return run:partial({ others = others, missing = missing }, "the judges did not agree: " .. vote.why)
+    return run:partial(value, "the judges did not agree: " .. vote.why)
   end
-  return { best = shown(found[vote.value]), others = others, missing = missing }
+  return value
 end)
 
 fleet.recipe("first-of-n", {
@@ -81,7 +122,12 @@ fleet.recipe("first-of-n", {
   deadline = "1h",
   budget = { turns = 30 },
 }, function(job, run)
-  local reply, _, missing = run:race(candidates(job), function(role)
+  local n = job.n or 3
+  local why = wrong(n, 1)
+  if why then
+    return run:fail(why)
+  end
+  local reply, _, missing = run:race(candidates(n), function(role)
     return attempt(run, job, role)
   end)
   if not reply then

@@ -10,7 +10,7 @@ local function implement(run, part)
     to = "w-coder",
     prompt = "Implement this part, with tests, in small commits on your branch. Commit everything. Ask if something is not said.\n"
       .. run:quote(part),
-    deadline = "40m",
+    timeout = "40m",
     retries = 1,
   })
 end
@@ -30,7 +30,7 @@ local function review(run, part, reply)
       .. "\nWhat its author says:\n"
       .. run:quote(reply),
     schema = "review",
-    deadline = "15m",
+    timeout = "15m",
     retries = 1,
   })
 end
@@ -40,7 +40,7 @@ local function mend(run, part, reply, complaint)
   local mended = run:send({
     to = reply.from.worker,
     prompt = "A reviewer sends your work back. Mend it, and commit.\n" .. run:quote(complaint),
-    deadline = "30m",
+    timeout = "30m",
   })
   if mended.error ~= "lost" then
     return mended
@@ -54,7 +54,7 @@ local function mend(run, part, reply, complaint)
       .. run:quote(part)
       .. "\nWhat the reviewer says:\n"
       .. run:quote(complaint),
-    deadline = "40m",
+    timeout = "40m",
     retries = 1,
   })
 end
@@ -100,7 +100,7 @@ fleet.recipe("implement", {
       .. ". In the order in which they should be merged.\n"
       .. run:quote(job.goal),
     schema = "part[]",
-    deadline = "15m",
+    timeout = "15m",
     retries = 1,
   })
   if not plan.ok then

@@ -45,3 +45,32 @@ fleet.test("what is sent after the night has ended is done in the next one", fun
   t.at("tue 06:30")
   t.equal(t.run("night-shift", { tasks = { "a" } }).outcome, "done")
 end)
+
+fleet.test("a task of the last hours of a night is not cut by the time that it waited", function(t)
+  t.worker("w-night", function()
+    return report(true), { took = "2h" }
+  end)
+  t.at("tue 07:00")
+  local out = t.run("night-shift", { tasks = { "a" } })
+  t.equal(out.outcome, "done")
+end)
+
+fleet.test("a dialog costs the worker and not the night, and a model that is tried again costs nothing", function(t)
+  local stopped = t.event("worker_blocked", { worker = "w-night-1", role = "w-night", why = "a dialog is open" })
+  t.equal(stopped, { { action = "stop_worker", worker = "w-night-1", now = true } })
+  t.equal(#t.event("worker_blocked", { worker = "w-night-1", role = "w-night", why = "the model is tried again" }), 0)
+end)
+
+fleet.test("whoever comes first in the morning is told", function(t)
+  local told = t.event("run_ended", { run = "r7", recipe = "night-shift", outcome = "partial" })
+  t.equal(told[1].text, "the night shift has ended: partial; fleetd run show r7")
+  t.equal(#t.event("run_ended", { run = "r8", recipe = "review", outcome = "done" }), 0)
+end)
+
+fleet.test("a night without tasks is a mistake", function(t)
+  t.equal(t.run("night-shift", { tasks = {} }).outcome, "failed")
+end)
+
+fleet.test("what is for the night goes there", function(t)
+  t.equal(t.route({ kind = "night" }).role, "w-night")
+end)

@@ -7,17 +7,52 @@ local EYES = {
   "tests: what is not shown by any test, and which tests cannot fail",
   "plainness: what a reader cannot follow, and what could be left out",
 }
+-- How long a change may be that is given as its text: nobody must decide about one that he saw half of.
+local LONGEST = 200000
 
-fleet.shape("finding", {
+fleet.shape("review-finding", {
   file = "string",
   line = "integer?",
   severity = { enum = { "low", "medium", "high" } },
   why = "string",
 })
 fleet.shape(
-  "verdict",
-  { decision = { enum = { "take", "mend", "refuse" } }, because = "string", findings = "finding[]" }
+  "review-verdict",
+  { decision = { enum = { "take", "mend", "refuse" } }, because = "string", findings = "review-finding[]" }
 )
+
+-- Returns what is wrong with a job, before anybody is paid for it.
+local function wrong(job, eyes, quorum)
+  if eyes < 1 or eyes > #EYES then
+    return ("`eyes` is %d, and may be 1 to %d"):format(eyes, #EYES)
+  end
+  if quorum < 1 or quorum > eyes then
+    return ("`quorum` is %d, and may be 1 to %d, the number of eyes"):format(quorum, eyes)
+  end
+  if #job.change > LONGEST then
+    return ("`change` has %d bytes, and may have %d; say how to see it, such as: git diff main"):format(
+      #job.change,
+      LONGEST
+    )
+  end
+end
+
+local function look(run, job, eye)
+  local reply = run:send({
+    to = "w-eye",
+    prompt = "Review this change. Look only for "
+      .. eye
+      .. ". Report what you can show; an empty list is a good answer.\n"
+      .. run:quote(job.change, { most = 500000 }),
+    schema = "review-finding[]",
+    timeout = "10m",
+    retries = 1,
+  })
+  if reply.ok and reply.truncated then
+    return { ok = false, error = "too long", why = "more than 1 MiB, in " .. reply.truncated.path, turn = reply.turn }
+  end
+  return reply
+end
 
 fleet.recipe("review", {
   about = "Reviews a change with several eyes, and has a judge decide.",
@@ -25,48 +60,44 @@ fleet.recipe("review", {
   deadline = "30m",
   budget = { turns = 20 },
 }, function(job, run)
-  local eyes = {}
-  for n = 1, math.min(job.eyes or 3, #EYES) do
-    eyes[n] = EYES[n]
+  local count = job.eyes or 3
+  local quorum = job.quorum or math.ceil(count / 2)
+  local why = wrong(job, count, quorum)
+  if why then
+    return run:fail(why)
   end
-  local replies = run:each(eyes, function(eye)
-    return run:send({
-      to = "w-eye",
-      prompt = "Review this change. Look only for "
-        .. eye
-        .. ". Report what you can show; an empty list is a good answer.\n"
-        .. run:quote(job.change),
-      schema = "finding[]",
-      deadline = "10m",
-      retries = 1,
-    })
-  end)
-  local found, missing = run:split(replies)
-  -- A decision of too few eyes looks like one of all of them.
-  if #found < (job.quorum or math.ceil(#eyes / 2)) then
-    return run:fail("too few reviewers answered", { missing = missing })
-  end
+  local found, missing = run:split(run:each({ unpack(EYES, 1, count) }, function(eye)
+    return look(run, job, eye)
+  end))
   local findings = {}
   for _, reply in ipairs(found) do
     for _, finding in ipairs(reply.data) do
       table.insert(findings, finding)
     end
   end
-  run:progress("%d of %d reviewers found %d things", #found, #eyes, #findings)
+  -- A decision of too few eyes looks like one of all of them; what they saw is kept.
+  if #found < quorum then
+    return run:fail(
+      ("%d of %d reviewers answered, and %d must"):format(#found, count, quorum),
+      { findings = findings, missing = missing }
+    )
+  end
+  run:progress("%d of %d reviewers found %d things", #found, count, #findings)
   local verdict = run:send({
-    to = "w-judge",
+    to = "w-review-judge",
     kind = "judge",
     prompt = "These are findings of reviewers of one change. Drop what is wrong or said twice, order the rest by harm, and decide.\n"
       .. "The change:\n"
-      .. run:quote(job.change)
+      .. run:quote(job.change, { most = 500000 })
       .. "\nThe findings:\n"
       .. run:quote(findings),
-    schema = "verdict",
-    deadline = "10m",
+    schema = "review-verdict",
+    timeout = "10m",
     retries = 1,
   })
-  if not verdict.ok then
-    return run:partial({ findings = findings, missing = missing }, "nobody judged: " .. (verdict.why or verdict.error))
+  if not verdict.ok or verdict.truncated then
+    local in_the_way = verdict.why or verdict.error or "the verdict has more than 1 MiB"
+    return run:partial({ findings = findings, missing = missing }, "nobody judged: " .. in_the_way)
   end
   local value = {
     decision = verdict.data.decision,

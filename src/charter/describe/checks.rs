@@ -7,10 +7,7 @@ use super::{Described, Field, field};
 pub(in crate::charter) const TESTS: &[Described] = &[
     Described {
         name: "worker",
-        params: &[
-            ("role", "string"),
-            ("fn", "fun(task: { prompt: string, kind: string?, to: string, try: integer, complaint: string? }): any"),
-        ],
+        params: &[("role", "string"), ("fn", "fun(task: fleet.Scripted): any")],
         returns: "",
         about: "Scripts the workers of a role (or one worker): what the function returns is the reply text, or a table for the JSON of one; where an answer was sent back, `task.complaint` says what was wrong with it. `t.reply(text, used)` says besides what the turn used, and `t.fail(why)`, `t.timeout()` and `t.lost()` are the other ways a turn can end. It may ask with `t.ask`.",
         spec: None,
@@ -174,6 +171,15 @@ pub(in crate::charter) const TEST_USED: &[Field] = &[
         "string|number|nil",
         "How long it took, such as `\"5m\"`; 1 s if absent. Longer than its deadline or its profile's timeout, it times out.",
     ),
+];
+
+/// Fields of the task that a scripted worker is given.
+pub(in crate::charter) const SCRIPTED: &[Field] = &[
+    field("prompt", "string", "The text."),
+    field("kind", "string?", "Its kind."),
+    field("to", "string", "The role or worker it went to."),
+    field("try", "integer", "Which try it is of this send, from 1."),
+    field("complaint", "string?", "What was wrong with the answer that was sent back, if one was."),
 ];
 
 /// Fields of the task that `t.route` takes.

@@ -144,10 +144,15 @@ pub(in crate::charter) const ACTION: &[Field] = &[
     field(
         "action",
         "string",
-        "`\"tell_leader\"` lays a notice into the mailboxes of the leader and the operator; `\"stop_worker\"` lets a worker finish its turn and go; `\"park_role\"` hands out nothing for a role for some time, or until the role is declared otherwise, or `fleetd resume`; `\"retry_turn\"` sends a turn again that timed out or was lost, once (those of a run are tried again by their `retries`).",
+        "`\"tell_leader\"` lays a notice into the mailboxes of the leader and the operator; `\"stop_worker\"` lets a worker finish its turn and go, or with `now` ends it at once; `\"park_role\"` hands out nothing for a role for some time, or until the role is declared otherwise, or `fleetd resume`; `\"retry_turn\"` sends a turn again that timed out or was lost, once (those of a run are tried again by their `retries`).",
     ),
     field("text", "string?", "The notice of `tell_leader`."),
     field("worker", "string?", "The worker of `stop_worker`."),
+    field(
+        "now",
+        "boolean?",
+        "True where `stop_worker` does not wait for the turn: it is lost, and a send of a run with `retries` tries it on another worker. For one that waits for something that will not come, such as an answer to a dialog.",
+    ),
     field("role", "string?", "The role of `park_role`."),
     field("[\"for\"]", "string|number|nil", "For how long `park_role` holds, such as `\"5m\"`."),
     field("turn", "string?", "The turn of `retry_turn`."),

@@ -229,17 +229,6 @@ pub(in crate::charter) const SUB: &[Field] = &[
     field("budget", "fleet.Budget?", "Instead of the recipe's own. The budget of the run above holds, too."),
 ];
 
-/// Fields of what a run below a run came to.
-pub(in crate::charter) const SUB_RUN: &[Field] = &[
-    field("ok", "boolean", "True when it is `done` or `partial`."),
-    field("outcome", "string", "How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`, `budget`."),
-    field("value", "any", "What it returned."),
-    field("error", "string?", "The word of its outcome when it is not ok; `busy` when too many runs are under way."),
-    field("why", "string?", "Why it ended so, for people."),
-    field("run", "string?", "Its id."),
-    field("usage", "table?", "What its turns used: `input`, `output`, `cache_read`, `cache_write`, `cost`."),
-];
-
 /// Fields of `run:send`.
 pub(in crate::charter) const SEND: &[Field] = &[
     field("to", "string?", "A role or a worker; absent or `\"auto\"`: the rubrics decide."),
@@ -283,81 +272,13 @@ pub(in crate::charter) const SEND: &[Field] = &[
     ),
 ];
 
-/// Fields of a question, as `on_ask` sees it.
-pub(in crate::charter) const QUESTION: &[Field] = &[
-    field("text", "string", "What the worker asks."),
-    field("id", "string", "The question's id."),
-    field("turn", "string", "The turn in which it is asked; a new one at each try."),
-    field("worker", "string", "Who asks."),
-];
-
-/// The fields of an envelope that authors use; the rest is in the REST reference.
-pub(in crate::charter) const ENVELOPE: &[Field] = &[
-    field("ok", "boolean", "True exactly when the worker replied."),
-    field("text", "string", "The reply; empty when there is none."),
-    field(
-        "data",
-        "any",
-        "The reply as data, where a `schema` was asked for and it fits. Where it has more than 1 MiB, reading it is an error that names the file in which it lies.",
-    ),
-    field(
-        "error",
-        "string?",
-        "The outcome's word when it is not ok: `failed`, `timed_out`, `lost`, `cancelled`, `unknown`; `busy` when it timed out before any worker took it, `lost` also when the worker that it names is not there any more, `schema` when the answer does not fit its schema, `budget` when the run has used up its budget.",
-    ),
-    field("why", "string?", "Why it ended so, for people."),
-    field("outcome", "string", "How the turn ended."),
-    field("turn", "string?", "The turn's id; absent when none was begun."),
-    field("from", "table", "Who answered: `worker`, `role`, `profile`, `launcher`."),
-    field("stderr", "string?", "The end of what the process wrote to stderr."),
-    field(
-        "exit",
-        "table?",
-        "How the process ended, for a worker that is one process a turn: its `code`, or the `signal` that ended it.",
-    ),
-    field(
-        "work",
-        "table?",
-        "What was done in the worker's worktree: `branch`, `base`, `commits`, `files_changed`, `dirty` (something is not committed).",
-    ),
-    field(
-        "usage",
-        "table?",
-        "What the turn took, where the agent tells: `input`, `output`, `cache_read` and `cache_write` in tokens, `cost` in US dollars.",
-    ),
-    field(
-        "truncated",
-        "table?",
-        "Where the rest is of a reply of more than 1 MiB, of which `text` is the beginning: `path` names the file with all of it, `bytes` is its length, and `data` names the file with its data if that has more than 1 MiB too. The files go with the turn.",
-    ),
-    field("times", "table", "When what happened, in milliseconds since 1970."),
-];
+/// Fields of the spec of `run:quote`.
+pub(in crate::charter) const QUOTE: &[Field] = &[field(
+    "most",
+    "integer?",
+    "How many bytes the quote may have, from 256 to 1000000; 256 KiB if absent, three of which fit into one prompt. A list shares them: what short parts leave is the long ones'. What is cut says how much is left out, and of a reply of more than 1 MiB in which file all of it is.",
+)];
 
 /// Fields of the spec of `run:vote`.
 pub(in crate::charter) const VOTE: &[Field] =
     &[field("quorum", "integer?", "How many equal votes decide; more than half of the parts if absent.")];
-
-/// Fields of what a vote came to.
-pub(in crate::charter) const VOTED: &[Field] = &[
-    field("decided", "boolean", "True when a value has its quorum."),
-    field("value", "any", "The value that has it; absent when none has."),
-    field("votes", "integer", "How many votes the first of the tally has."),
-    field("quorum", "integer", "How many it needs."),
-    field("of", "integer", "How many parts there were."),
-    field(
-        "tally",
-        "table[]",
-        "What was voted for, most votes first: `value`, `votes`, and `parts`, the places of who voted so.",
-    ),
-    field("missing", "fleet.Missing[]", "Parts that did not vote, and those that were given up."),
-    field("why", "string?", "Why nothing is decided, for people."),
-];
-
-/// Fields of one thing that `run:split` found missing.
-pub(in crate::charter) const MISSING: &[Field] = &[
-    field("part", "integer", "Its place in the list."),
-    field("item", "any", "What stands at that place in the list that `run:each`, `run:race` or `run:vote` was given."),
-    field("error", "string", "The outcome's word."),
-    field("why", "string?", "Why, for people."),
-    field("turn", "string?", "Its last turn."),
-];

@@ -154,7 +154,7 @@ fn a_mistake_in_it_fails_the_test_at_its_line() {
     };
     assert_eq!(
         wrong("function(question) return question.txt.x end"),
-        "recipe.lua:3: attempt to index nil with 'x'\n  3 | on_ask = function(question) return question.txt.x end }"
+        "recipe.lua:3: a question has no `txt`; did you mean `text`?\n  3 | on_ask = function(question) return question.txt.x end }"
     );
     let must = "run:send: on_ask must return a text, or nothing to pass it on; got";
     for (on_ask, got) in [

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mlua::{IntoLua, MultiValue, Table, Thread, Value as LuaValue};
+use mlua::{IntoLua, Lua, MultiValue, Table, Thread, Value as LuaValue};
 use serde_json::Value;
 
 use super::questions::Answering;
@@ -52,10 +52,10 @@ pub(super) struct LiveRun {
 impl LiveRun {
     pub(super) fn new(world: &World, run: &Run, job: &Value, finished: Vec<FinishedStep>) -> Result<LiveRun, String> {
         let recipe = run.recipe.as_str();
-        let at = match world.team.recipes.get(&run.recipe) {
-            Some(spec) => spec.at.clone(),
-            None => return Err(format!("the charter has no recipe '{recipe}'")),
+        let Some(spec) = world.team.recipes.get(&run.recipe) else {
+            return Err(format!("the charter has no recipe '{recipe}'"));
         };
+        let at = spec.at.clone();
         let function = world.instance(recipe).map_err(|failure| failure.error.to_string())?;
         let began = || -> mlua::Result<(Thread, MultiValue)> {
             let args = vec![
@@ -63,6 +63,7 @@ impl LiveRun {
                 border::from_json(&world.lua, job)?,
                 run.id.to_string().into_lua(&world.lua)?,
                 recipe.into_lua(&world.lua)?,
+                fields_of(&world.lua, &spec.input)?.into_lua(&world.lua)?,
             ];
             let thread = world.lua.create_thread(world.main.clone())?;
             Ok((thread, MultiValue::from_vec(args)))
@@ -361,4 +362,10 @@ pub(super) fn native_text(error: &CharterError) -> String {
         (Some(file), Some(line)) => format!("{file}:{line}: {}", error.message),
         _ => error.message.clone(),
     }
+}
+
+/// Returns the fields that a job may have, if its recipe says so.
+fn fields_of(lua: &Lua, input: &Value) -> mlua::Result<Option<Table>> {
+    let properties = input.get("properties").and_then(Value::as_object);
+    properties.map(|fields| lua.create_table_from(fields.keys().map(|name| (name.as_str(), true)))).transpose()
 }

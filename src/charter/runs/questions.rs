@@ -106,7 +106,7 @@ impl LiveRun {
         };
         let Some((asked, value)) = answering.waiting.pop_front() else { return Ok(()) };
         let function = answering.function.clone();
-        let table = border::from_json(&world.lua, &value).and_then(|table| world.freeze.call::<LuaValue>(table));
+        let table = border::from_json(&world.lua, &value).and_then(|table| world.question.call::<LuaValue>(table));
         let table = table.map_err(|error| failed(world.failure(&error, None).error.to_string()))?;
         let scope = format!("{}.", asked.path);
         let strand = self.begin(world, &function, vec![table], scope, Place::Answers { send: send.clone() })?;

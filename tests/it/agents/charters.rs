@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::ROOT;
 use super::team::Team;
+use crate::recipes::stands_on_the_page;
 
 #[test]
 fn the_first_of_two_kinds_of_agents_wins_and_the_other_is_stopped() {
@@ -27,21 +28,19 @@ fn the_first_of_two_kinds_of_agents_wins_and_the_other_is_stopped() {
     std::fs::write(team.house.path().join("fleetd.toml"), config).unwrap();
     let daemon = team.house.start();
     let commit = "git -c user.name=w -c user.email=w@example.org commit -q --allow-empty -m done";
-    let (bash, small) = (json!({ "command": commit }), "SAY:it is done");
-    // One of them has a tool of this name, the other has not and says so; both then say the same.
-    let task = format!("TOOL:bash:{bash}\n{small}");
+    let (bash, small) = (json!({ "command": commit }), json!({ "done": true, "summary": "it is twice as fast" }));
+    // Each of them has a tool of one of these names, and is told that it has none of the other.
+    let task = format!("TOOL:bash:{bash} && TOOL:Bash:{bash}\nSAY:{small}");
     let job = json!({ "task": task, "n": 2 });
     let (status, run) = daemon.post("/v1/run", &json!({ "recipe": "first-of-n", "job": job, "wait": "2m" }));
     assert_eq!((status, &run["outcome"]), (200, &json!("done")), "{run}");
     let value = &run["value"];
-    assert_eq!(value["text"], "it is done", "{run}");
+    assert_eq!((&value["summary"], &value["work"]["commits"]), (&json!("it is twice as fast"), &json!(1)), "{run}");
     assert!(["claude", "opencode"].contains(&value["launcher"].as_str().unwrap()), "{run}");
     assert!(value["work"]["branch"].as_str().unwrap().starts_with("fleet/"), "{run}");
     let mut show = team.house.fleetd(&["run", "show", run["id"].as_str().unwrap(), "--state"]);
     let said = show.arg(team.house.state()).output().unwrap();
     let shown = String::from_utf8_lossy(&said.stdout).into_owned();
-    assert!(shown.contains("race"), "{shown}");
-    if std::env::var_os("FLEETD_SHOW").is_some() {
-        eprintln!("{shown}");
-    }
+    // Which of the two is the first is the machine's matter.
+    stands_on_the_page("best-of-n", &shown, true);
 }

@@ -1,0 +1,10 @@
+fleet.recipe("ask", {}, function(job, run)
+  local found, missing = run:split(run:each({ "a" }, function(part)
+    return run:send({ to = "w-local", prompt = part })
+  end))
+  return missing[1].itme
+end)
+fleet.test("it names what is missing", function(t)
+  t.worker("w-local", function() return t.lost() end)
+  t.equal(t.run("ask").value, "a")
+end)

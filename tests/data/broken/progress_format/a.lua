@@ -1,0 +1,6 @@
+fleet.recipe("ask", {}, function(job, run)
+  run:progress("%d parts", "many")
+end)
+fleet.test("it ends", function(t)
+  t.equal(t.run("ask").outcome, "done")
+end)

@@ -1,0 +1,6 @@
+fleet.recipe("ask", {}, function(job, run)
+  return run:quote("x", { mots = 1000 })
+end)
+fleet.test("it ends", function(t)
+  t.equal(t.run("ask").outcome, "done")
+end)

@@ -1,0 +1,5 @@
+fleet.recipe("ask", {}, function(job, run) return 1 end)
+fleet.test("it ends", function(t)
+  local out = t.run("ask")
+  t.ok(out.outcme == "done")
+end)
