@@ -167,7 +167,9 @@ end
 local function split(text, separator)
   short("string.split", text)
   if raw_type(text) == "string" and raw_type(separator) == "string" and #separator > 1 then
-    return relay(pcall(native.split, text, separator))
+    local parts, from = {}, 0
+    while from do from = relay(pcall(native.split, parts, text, separator, from)) end
+    return parts
   end
   return relay(pcall(split0, text, separator))
 end
@@ -211,24 +213,28 @@ local function pairs_of(t)
   return pairs(t)
 end
 
+-- Asked for one key after the other, so only that one is looked at.
+local function next_of(t, key)
+  if raw_type(t) ~= "table" then return relay(pcall(next, t, key)) end
+  local following, value = next(t, key)
+  local kind = type(following)
+  if kind == "table" or kind == "function" or (kind == "userdata" and following ~= null) then
+    fail("next: a " .. kind .. " is a key of this table, so its order differs at a replay; keep a list beside it")
+  end
+  return following, value
+end
+
 -- Every `for … in` that calls neither pairs nor ipairs comes here with what it goes over (see `charter/loops.rs`).
 local function each(first, ...)
   if raw_type(first) == "table" then
     local meta = getmetatable(first)
     local own = raw_type(meta) == "table" and (rawget(meta, "__iter") or rawget(meta, "__call"))
     if not own then orderly("for", first) end
+  elseif first == next_of and raw_type((...)) == "table" then
+    orderly("next", (...))
+    return next, ...
   end
   return first, ...
-end
-
--- Asked for one key after the other, so only that one is looked at.
-local function next_of(t, key)
-  local following, value = relay(pcall(next, t, key))
-  local kind = raw_type(following)
-  if kind == "table" or kind == "function" or (kind == "userdata" and following ~= null) then
-    fail("next: a " .. kind .. " is a key of this table, so its order differs at a replay; keep a list beside it")
-  end
-  return following, value
 end
 
 -- What the collector has taken already would be seen.

@@ -251,17 +251,25 @@ fn longest_set(pattern: &[u8]) -> usize {
     longest
 }
 
-/// Splits a text in linear time; the separator is not empty.
-fn split(lua: &Lua, (text, separator): (LuaString, LuaString)) -> mlua::Result<Table> {
+/// How many parts of a text are made before the clock is looked at.
+const PARTS: usize = 10_000;
+
+/// Adds parts of a text to a list in linear time; the separator is not empty. Returns where it goes on, if it does.
+fn split(
+    lua: &Lua,
+    (parts, text, separator, from): (Table, LuaString, LuaString, usize),
+) -> mlua::Result<Option<usize>> {
     let (text, separator) = (text.as_bytes(), separator.as_bytes());
-    let parts = lua.create_table()?;
-    let mut from = 0;
-    for at in memchr::memmem::find_iter(&text, &separator) {
-        parts.raw_push(lua.create_string(&text[from..at])?)?;
-        from = at + separator.len();
+    let (base, mut from, mut made) = (from.min(text.len()), from.min(text.len()), 0);
+    for at in memchr::memmem::find_iter(&text[base..], &separator).take(PARTS) {
+        parts.raw_push(lua.create_string(&text[from..base + at])?)?;
+        (from, made) = (base + at + separator.len(), made + 1);
+    }
+    if made == PARTS {
+        return Ok(Some(from));
     }
     parts.raw_push(lua.create_string(&text[from..])?)?;
-    Ok(parts)
+    Ok(None)
 }
 
 fn find_plain(

@@ -199,6 +199,7 @@ fn a_loop_around_a_long_call_of_the_library_is_stopped_in_its_time() {
     let bombs = [
         "local t, p = ('a'):rep(2e5), '^[^' .. ('b'):rep(94) .. ']*' while true do t:find(p) end",
         "local t = ('ab'):rep(2e6) while true do t:split('bc') end",
+        "local t = (', '):rep(2e5) while true do t:split(', ') end",
         "local t, p = ('ab'):rep(4e6), ('ab'):rep(1e5) .. 'c' while true do t:find(p, 1, true) end",
         "local t = ('a'):rep(8e6) while true do utf8.len(t) end",
         "local t = table.create(1e6, 1) while true do table.find(t, 2) end",
@@ -384,7 +385,7 @@ fn memory_that_ran_out_cannot_be_caught() {
         "pcall(string.rep, 'x', 1e9)",
         "pcall(function() local s = string.rep('x', 1e9) end)",
         "xpcall(function() local s = string.rep('x', 1e9) end, function() return 'never mind' end)",
-        "pcall(string.split, string.rep(',,', 4e6), ',,')",
+        "pcall(string.split, string.rep(',', 8e6), ',')",
         "pcall(function() pcall(string.rep, 'x', 1e9) end)",
     ] {
         let said = refused(&format!("{text}\nlocal x = {{}}\nfor n = 1, 10 do x = {{ x }} end"));
