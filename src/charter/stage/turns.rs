@@ -193,10 +193,11 @@ impl Play<'_, '_> {
 
     /// Lets the worker's function go on until it asks or ends.
     pub(super) fn goes_on(&mut self, id: TurnId, args: MultiValue) -> Result<(), CharterError> {
-        let Some(turn) = self.turns.get(&id) else { return Ok(()) };
+        let Some(thread) = self.turns.get(&id).map(|turn| turn.thread.clone()) else { return Ok(()) };
         let world = self.stage.world;
         let lua_error = |error: mlua::Error| world.failure(&error, None).error;
-        let values = self.plays(&turn.thread, args)?;
+        let values = self.plays(&thread, args)?;
+        let Some(turn) = self.turns.get(&id) else { return Ok(()) };
         if !turn.thread.is_resumable() {
             let (word, text, told): (String, String, LuaValue) = world.lua.unpack_multi(values).map_err(lua_error)?;
             let wrong = |why| self.stage.at(&turn.step, format!("the scripted worker of '{}': {why}", turn.role));
