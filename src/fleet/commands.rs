@@ -25,6 +25,8 @@ use super::worker::{Worker, WorkerState};
 
 /// The role and the launcher of the workers that are commands; no charter can declare such a name.
 pub const COMMAND: &str = "fleetd:command";
+/// With what their names begin; no role can have such a name.
+const NAMED: &str = "command:";
 /// How many of them run at once; the others wait. No other limit holds for them.
 pub const AT_ONCE: usize = 8;
 /// How long one may take unless it is said.
@@ -76,9 +78,12 @@ impl Fleet {
         Ok(())
     }
 
-    /// Returns how many workers live: commands have a limit of their own, and take nobody's place.
+    /// Returns how many workers live: commands have a limit of their own, and take nobody's place. They are few and stand
+    /// beside one another, so that nobody has to look at all the others.
     pub(super) fn living_workers(&self) -> usize {
-        self.workers.values().filter(|worker| !worker.is_command()).count()
+        let from = self.workers.range(WorkerName::from(NAMED)..);
+        let commands = from.take_while(|(name, _)| name.as_str().starts_with(NAMED));
+        self.workers.len() - commands.filter(|(_, worker)| worker.is_command()).count()
     }
 
     /// Starts the commands that wait, as far as there is room.
@@ -91,7 +96,7 @@ impl Fleet {
             if let Some(queue) = self.queues.get_mut(&role) {
                 queue.serve(turn.id, turn.sender, &turn.to);
             }
-            let name = WorkerName::from(format!("command:{}", turn.id.0));
+            let name = WorkerName::from(format!("{NAMED}{}", turn.id.0));
             let mut turn = (*turn).clone();
             turn.worker = Some(name.clone());
             turn.enter(TurnState::Handed, cx.now, Some(format!("to {name}")));
