@@ -52,7 +52,7 @@ mod zones;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Notify, oneshot};
@@ -307,8 +307,10 @@ impl Inner {
         if !current.team.handlers.contains(event) {
             return;
         }
-        let inner = Arc::clone(self);
+        // The thread of a VM may outlive the charter, and must not hold its journal.
+        let inner = Arc::downgrade(self);
         let reply = Box::new(move |handled: Vec<Handled>| {
+            let Some(inner) = inner.upgrade() else { return };
             for one in handled {
                 match one.said {
                     Ok(Some((_, action))) => inner.up(Upward::Act(action)),
@@ -354,13 +356,16 @@ impl Inner {
             return Err(refusal.hint(why));
         };
         let (told, answer) = oneshot::channel();
-        let inner = Arc::clone(self);
+        let (inner, asked) = (Arc::downgrade(self), Instant::now());
         // What nobody waits for any more is counted as well: it is the answer that says which rubric took so long.
         let reply = Box::new(move |answer: Answer| {
-            let broken = inner.count(&answer);
-            if told.send(answer.routed).is_err() && broken == 0 {
-                inner.status().rubric_errors += 1;
+            if let Some(inner) = inner.upgrade() {
+                let broken = inner.count(&answer);
+                if broken == 0 && asked.elapsed() >= ROUTE_WAIT {
+                    inner.status().rubric_errors += 1;
+                }
             }
+            let _ = told.send(answer.routed);
         });
         current.give(Job::Route { task, team, reply });
         match tokio::time::timeout(ROUTE_WAIT, answer).await {

@@ -340,7 +340,7 @@
 ---@field options? table<string, string> The fields of `options` in a profile that are its own, each with what it does.
 
 ---@class fleet.Action
----@field action string `"tell_leader"` lays a notice into the mailboxes of the leader and the operator; `"stop_worker"` lets a worker finish its turn and go; `"park_role"` hands out nothing for a role for some time, or until the role is declared otherwise, or `fleetd resume`; `"retry_turn"` sends a turn again that timed out or was lost, once (those of a run are tried again by their `retries`).
+---@field action string `"tell_leader"` lays a notice into the mailboxes of the leader and the operator; `"stop_worker"` lets a worker finish its turn and go, or with `now` ends it at once; `"park_role"` hands out nothing for a role for some time, or until the role is declared otherwise, or `fleetd resume`; `"retry_turn"` sends a turn again that timed out or was lost, once (those of a run are tried again by their `retries`).
 ---@field text? string The notice of `tell_leader`.
 ---@field worker? string The worker of `stop_worker`.
 ---@field now? boolean True where `stop_worker` does not wait for the turn: it is lost, and a send of a run with `retries` tries it on another worker. For one that waits for something that will not come, such as an answer to a dialog.
@@ -353,7 +353,8 @@
 ---@field prompt string The text for the worker.
 ---@field kind? string A free word for the kind of work; rubrics see it.
 ---@field files? string[] The files that it is about, as paths in the repository, 64 at most; rubrics see them. They are not opened.
----@field deadline? string|number From acceptance to the reply, each try anew, such as `"8m"`.
+---@field deadline? string|number From acceptance to the reply, each try anew, such as `"8m"`: the time in the queue counts, so that of more parts than a role takes at once the last ones come to `busy`.
+---@field timeout? string|number From the moment at which a worker is handed it to the reply, each try and each correction anew, such as `"8m"`: how long it waits before does not count. When it passes, the turn has timed out. The profile's own `timeout` holds, too.
 ---@field retries? integer How often a turn is tried again that timed out, was lost, or was not taken by any worker in time (`busy`): as a new turn, on another worker where one is there; 0 if absent.
 ---@field priority? string `"now"` goes first; `"normal"` if absent.
 ---@field schema? string|table What the answer must be: a type of the short form such as `"string[]"` or `"finding[]"`, fields with their types, or a JSON Schema. The worker is told, and `envelope.data` is the checked answer.
@@ -391,7 +392,7 @@
 ---@field event "run_ended" A run ended.
 ---@field run string The run's id.
 ---@field recipe string Its recipe.
----@field outcome string How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`.
+---@field outcome string How it ended: `done`, `partial`, `failed`, `cancelled`, `timed_out`, `budget`.
 ---@field why? string Why, unless it is done.
 
 ---@class fleet.WorkerReady
@@ -487,7 +488,7 @@ function fleet.shape(name, schema) end
 ---@param fn fun(worker: fleet.WorkerSpec): fleet.Plan
 function fleet.launcher(name, spec, fn) end
 
----Declares a handler of one of the events below, which is given the event's table, frozen. It may not wait. It gives back nothing, or one action. An event is told at most once, after it was written down; rubrics and runs go before handlers. Handlers act 60 times a minute at most, and of events that come faster than they are handled 1000 wait: so a handler whose action causes its own event ends by itself, and both is told.
+---Declares a handler of one of the events below, which is given the event's table, frozen. It may not wait. It gives back nothing, or one action. An event is told at most once, after it was written down; rubrics and runs go before handlers. Handlers act 60 times a minute at most, and of events that come faster than they are handled 1000 wait: so a handler whose action causes its own event ends by itself, and both is told. A handler that fails is skipped; `fleetd charter status` says why, and for ten minutes `fleetd status` says that fleetd is degraded by it. A test tells one of events with `t.event`.
 ---@param event fleet.Event
 ---@param fn fun(event: table): fleet.Action?
 ---@overload fun(event: "turn_settled", fn: fun(event: fleet.TurnSettled): fleet.Action?)
@@ -576,7 +577,7 @@ function run:now() end
 ---@return number
 function run:random(low, high) end
 
----Sets a small value under a name that outlives the run; without a value, reads it.
+---Sets a small value under a name that outlives the run; without a value, reads it; `fleet.null` removes it. There may be 1,000 notes.
 ---@param name string
 ---@param value any
 ---@return any
@@ -587,7 +588,7 @@ function run:note(name, value) end
 ---@param ... any
 function run:progress(text, ...) end
 
----Asks whoever started the run, and waits for the answer; nil if the deadline of the run passed first.
+---Asks whoever started the run, and waits for the answer; nil where the run reached its deadline, or the end of its budget, first.
 ---@param question string
 ---@return string?
 function run:ask_leader(question) end
@@ -620,7 +621,7 @@ function t.gone(worker) end
 ---@param fn fun(argv: string[]): any
 function t.command(fn) end
 
----Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same.
+---Runs a recipe to its end, and replays it once more from its journal in a fresh VM, which must give the same. A rubric with a mistake, where a send is addressed to nobody, fails the test.
 ---@param recipe string
 ---@param job any
 ---@return fleet.TestRun
@@ -636,6 +637,12 @@ function t.at(clock, zone) end
 ---@param team? table
 ---@return fleet.TestRoute
 function t.route(task, team) end
+
+---Tells the handlers of an event, and gives back what they want done, in the order of their declaration; nothing of it is done. Fields of the event that are left out are nil. A handler with a mistake fails the test.
+---@param event string
+---@param fields? table
+---@return fleet.Action[]
+function t.event(event, fields) end
 
 ---Scripts the answers of whoever started the run: to `run:ask_leader`, and to what a worker asks and no `on_ask` answers.
 ---@param fn fun(question: string): string

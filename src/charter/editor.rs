@@ -85,7 +85,7 @@ const SELENE: &str = "\
 # What selene looks at in a charter; `fleet.yml` beside it holds the verbs. Made by fleetd.
 std = \"fleet\"
 # What fleetd reads of its own, and what is made from a description.
-exclude = [\"lua/prelude.lua\", \"**/meta/**\", \"**/.meta/**\", \"**/node_modules/**\"]
+exclude = [\"lua/prelude*.lua\", \"**/meta/**\", \"**/.meta/**\", \"**/node_modules/**\"]
 
 [lints]
 # A short rubric reads well on one line.

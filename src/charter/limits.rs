@@ -3,7 +3,7 @@
 
 use super::meter::{Allowance, IN_ALL, MEMORY, NO_WAIT};
 use super::runs::{self, live};
-use super::{HELD_RUNS, json, steps, testing, world};
+use super::{HELD_RUNS, json, quote, steps, testing, world};
 use crate::fleet::Limits;
 use crate::fleet::state::MOST_NOTES;
 use crate::fleet::{children, commands, shape};
@@ -36,9 +36,13 @@ fn the_guide_names_the_limits_that_hold() {
         ("its tests, before it is taken over", vec![format!("{} s", testing::LONGEST.as_secs())]),
         ("memory", vec![mib(world::MEMORY)]),
         ("a value given to a step", vec![mib(json::STEP_BYTES), format!("{} levels", json::DEPTH)]),
+        ("a quote", vec![format!("{} KiB", quote::MOST >> 10)]),
         ("the value of a run", vec![mib(json::RUN_BYTES)]),
         ("`run:each`", vec![written(steps::MOST_ITEMS), format!("{} levels", live::DEEPEST)]),
-        ("a pattern", vec!["500 million".to_owned()]),
+        (
+            "a pattern; `split`, `utf8` and a plain `find`",
+            vec!["a text of 20 MB, of 20 MB by the letters".to_owned(), "8 MiB".to_owned()],
+        ),
         ("runs under way", vec![written(limits.max_runs), format!("those that wait {} in memory", written(HELD_RUNS))]),
         ("runs below runs", vec![format!("{} deep", children::MOST_DEPTH)]),
         ("steps of a run", vec![written(limits.max_steps)]),
@@ -58,6 +62,6 @@ fn the_guide_names_the_limits_that_hold() {
             assert!(line.contains(number.as_str()), "{number}: {line}");
         }
     }
-    assert!(PRELUDE.contains("local MATCH_LIMIT = 5e8"));
+    assert!(PRELUDE.contains("local MATCH_LIMIT = 2e7") && PRELUDE.contains("local TEXT_LIMIT = 8 * 1024 * 1024"));
     assert!(NO_WAIT.contains("100 ms") && IN_ALL.contains("5 s") && MEMORY.contains("64 MiB"));
 }

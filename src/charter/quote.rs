@@ -13,7 +13,7 @@ use super::json;
 use super::spec::Fields;
 
 /// How many bytes a quote has at most, if its author says nothing: three of them fit into one prompt.
-const MOST: usize = 256 * 1024;
+pub(super) const MOST: usize = 256 * 1024;
 /// The least that is spent on one part; where there are too many for it, the last ones are left out.
 const LEAST: usize = 256;
 /// How long a title is at most.

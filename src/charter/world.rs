@@ -28,6 +28,7 @@ use super::spec::Wrong;
 use crate::fleet::team::{Generation, Team};
 
 const PRELUDE: &str = include_str!("../../lua/prelude.lua");
+const CHECKS: &str = include_str!("../../lua/prelude_checks.lua");
 /// How much memory one VM may use.
 pub(super) const MEMORY: usize = 64 * 1024 * 1024;
 /// How much of it can be held before others may find too little.
@@ -165,7 +166,9 @@ impl World {
             events.set(event.name, lua.create_table_from(names.map(|name| (name, true)))?)?;
         }
         natives.set("event_fields", events)?;
-        let prelude: Table = lua.load(PRELUDE).set_name("=prelude").call(natives)?;
+        let prelude: Table = lua.load(PRELUDE).set_name("=prelude").call(natives.clone())?;
+        let own: Table = prelude.get("own")?;
+        let checks: Table = lua.load(CHECKS).set_name("=prelude").call((natives, own))?;
         lua.sandbox(true)?;
         meter.locate_with(prelude.get("where_is")?);
         Ok(World {
@@ -173,10 +176,10 @@ impl World {
             route: prelude.get("route")?,
             handle: prelude.get("handle")?,
             freeze: prelude.get("freeze")?,
-            test: prelude.get("test")?,
-            scripted: prelude.get("scripted")?,
+            test: checks.get("test")?,
+            scripted: checks.get("scripted")?,
             printed,
-            question: prelude.get("question")?,
+            question: checks.get("question")?,
             make_instance: prelude.get("make_instance")?,
             team: Arc::default(),
             shown: RefCell::default(),
