@@ -134,10 +134,10 @@ impl Queue {
     pub fn ahead(&self, id: TurnId, sender: Sender) -> usize {
         let urgent = self.urgent.values().flat_map(OrdMap::values);
         if self.is_urgent(id, sender) {
-            return urgent.map(|turns| turns.range(..id).count()).sum();
+            return urgent.map(|turns| before(turns, id)).sum();
         }
         let lane = self.lanes.get(&sender).into_iter().flat_map(OrdMap::values);
-        urgent.map(OrdSet::len).sum::<usize>() + lane.map(|turns| turns.range(..id).count()).sum::<usize>()
+        urgent.map(OrdSet::len).sum::<usize>() + lane.map(|turns| before(turns, id)).sum::<usize>()
     }
 
     /// Returns every waiting turn's id with its sender and address, in no particular order.
@@ -149,6 +149,21 @@ impl Queue {
             lane.iter().flat_map(move |(to, turns)| turns.iter().map(move |id| (*id, *sender, to)))
         });
         urgent.chain(lanes)
+    }
+}
+
+/// Counts the turns before one, from the nearer end: who asks has mostly just sent, and is the last of very many.
+fn before(turns: &OrdSet<TurnId>, id: TurnId) -> usize {
+    let (mut before, mut after) = (turns.range(..id), turns.range(id..));
+    let mut n = 0;
+    loop {
+        if before.next().is_none() {
+            return n;
+        }
+        if after.next().is_none() {
+            return turns.len() - n;
+        }
+        n += 1;
     }
 }
 
