@@ -48,7 +48,7 @@ end)
 
 fleet.test("a task of the last hours of a night is not cut by the time that it waited", function(t)
   t.worker("w-night", function()
-    return report(true), { took = "2h" }
+    return t.reply(report(true), { took = "2h" })
   end)
   t.at("tue 07:00")
   local out = t.run("night-shift", { tasks = { "a" } })
