@@ -157,7 +157,7 @@ enum Command {
     /// Hand nothing to any worker from now on; what runs goes on
     #[command(after_help = pause::PAUSE_HELP)]
     Pause,
-    /// Hand out again what waits
+    /// Hand out again what waits, also for roles that the charter has parked
     Resume,
     /// Run the pane server of a state directory; the daemon starts one by itself
     #[command(hide = true)]

@@ -135,17 +135,10 @@ fn one(world: &World, stage: &mut Stage<'_>, function: &Function) -> Result<(), 
     let mut args = MultiValue::from_vec(vec![LuaValue::Function(function.clone())]);
     loop {
         in_time(stage.until())?;
-        world.meter.begin(&thread, Allowance::TEST);
-        let result = thread.resume::<MultiValue>(args);
-        let used = world.meter.end();
-        let values = match result {
-            Err(error) => return Err(world.failure(&error, used.blown).error),
-            Ok(_) if used.blown.is_some() => {
-                return Err(world.failure(&mlua::Error::StackError, used.blown).error);
-            }
-            Ok(_) if !thread.is_resumable() => return Ok(()),
-            Ok(values) => values,
-        };
+        let values = world.resume(&thread, args, Allowance::TEST).0.map_err(|failure| failure.error)?;
+        if !thread.is_resumable() {
+            return Ok(());
+        }
         let (request, file, line): (Table, String, u32) = world.lua.unpack_multi(values).map_err(lua_error)?;
         let answer = match asked(world, stage, &request)? {
             Ok(value) => vec![LuaValue::Boolean(true), value],

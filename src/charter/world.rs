@@ -244,12 +244,8 @@ impl World {
             Ok(thread) => thread,
             Err(error) => return (Err(self.failure(&error, None)), Duration::ZERO),
         };
-        self.meter.begin(&thread, allowance);
-        let result = thread.resume::<MultiValue>(args);
-        let used = self.meter.end();
+        let (result, time) = self.resume(&thread, args, allowance);
         let result = match result {
-            Err(error) => Err(self.failure(&error, used.blown)),
-            Ok(_) if used.blown.is_some() => Err(self.failure(&mlua::Error::StackError, used.blown)),
             Ok(_) if thread.is_resumable() => {
                 Err(Failure { error: CharterError::plain("only a recipe may wait"), fatal: false })
             }
@@ -257,6 +253,25 @@ impl World {
                 *self.spare.borrow_mut() = Some(thread);
                 Ok(values)
             }
+            Err(failure) => Err(failure),
+        };
+        (result, time)
+    }
+
+    /// Lets a coroutine run on until it waits or ends, with an allowance; returns also how long it ran.
+    pub(super) fn resume(
+        &self,
+        thread: &Thread,
+        args: impl IntoLuaMulti,
+        allowance: Allowance,
+    ) -> (Result<MultiValue, Failure>, Duration) {
+        self.meter.begin(thread, allowance);
+        let result = thread.resume::<MultiValue>(args);
+        let used = self.meter.end();
+        let result = match result {
+            Err(error) => Err(self.failure(&error, used.blown)),
+            Ok(_) if used.blown.is_some() => Err(self.failure(&mlua::Error::StackError, used.blown)),
+            Ok(values) => Ok(values),
         };
         (result, used.time)
     }

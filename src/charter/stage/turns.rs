@@ -229,16 +229,7 @@ impl Play<'_, '_> {
         let lua_error = |error: mlua::Error| world.failure(&error, None).error;
         loop {
             in_time(self.stage.until)?;
-            world.meter.begin(thread, Allowance::RUBRIC);
-            let result = thread.resume::<MultiValue>(args);
-            let used = world.meter.end();
-            let values = match result {
-                Err(error) => return Err(world.failure(&error, used.blown).error),
-                Ok(_) if used.blown.is_some() => {
-                    return Err(world.failure(&mlua::Error::StackError, used.blown).error);
-                }
-                Ok(values) => values,
-            };
+            let values = world.resume(thread, args, Allowance::RUBRIC).0.map_err(|failure| failure.error)?;
             let Some(LuaValue::Table(request)) = values.front().filter(|_| thread.is_resumable()) else {
                 return Ok(values);
             };

@@ -309,7 +309,7 @@ const OTHERS: &[Path] = &[
         method: Method::POST,
         path: "/v1/resume",
         verb: Verb::Resume,
-        does: "Hands out again.",
+        does: "Hands out again, also for roles that the charter has parked.",
         id: None,
         takes: Takes::Query(schema::taken::<Nothing>),
         gives: &[gives::<PauseView>(200, "It is not paused.")],
