@@ -48,9 +48,14 @@ pub(in crate::launch) enum Same {
 /// lines.
 pub(in crate::launch) fn compare(given: &str, turn: TurnId, taken: &str) -> Same {
     let (dense_given, dense_taken) = (dense(given), dense(taken));
+    // A person's words, and not the text of another turn, which the agent would do as well.
+    let is_with_words = || {
+        let rest = dense_taken.split_once(&dense_given);
+        rest.is_some_and(|(before, after)| ![before, after].iter().any(|part| part.contains(&dense(BEGIN))))
+    };
     match () {
         () if dense_given == dense_taken => Same::Whole,
-        () if dense_taken.contains(&dense_given) => Same::Within,
+        () if is_with_words() => Same::Within,
         () if is_marked(taken, turn) => Same::Part,
         () => Same::Other,
     }
@@ -111,6 +116,7 @@ mod tests {
         let taken = |taken: &str| compare(&text, TURN, taken);
         assert_eq!(taken("[fleet turn t12 from leader]\ndo    this\n[end of fleet turn t12]"), Same::Whole);
         assert_eq!(taken(&format!("my draft {text}")), Same::Within);
+        assert_eq!(taken(&format!("[fleet turn t11 from leader]\nx\n[end of fleet turn t11]{text}")), Same::Part);
         assert_eq!(taken("[fleet turn t12 from leader] do"), Same::Part);
         assert_eq!(taken("[fleet turn t1 from leader] do"), Same::Other);
         assert_eq!(taken("[fleet turn t123 from leader] do"), Same::Other);

@@ -13,7 +13,7 @@ use super::ends::Ends;
 use super::keeper::Keeper;
 use super::look::{Look, tail_of};
 use super::prompt_file;
-use super::stop::{LOOK_AT_STOP, Stopping};
+use super::stop::{LOOK_AT_STOP, Stopped, Stopping};
 use super::submit::{Act, End, Submission};
 use super::text;
 use super::work::Doing;
@@ -75,7 +75,8 @@ impl Keeper {
             true => Submission::resumed(&text, text::mark(turn.id)),
             false => Submission::new(&text, Some(text::mark(turn.id))),
         };
-        let submission = submission.proven_by_itself(self.plan().is_some_and(Plan::shows_taken));
+        let older = self.stopped.as_ref().and_then(Stopped::tail);
+        let submission = submission.proven_by_itself(self.plan().is_some_and(Plan::shows_taken)).after(older);
         self.doing = Doing::Submitting(Box::new(Submitting {
             turn,
             text,
@@ -165,6 +166,11 @@ impl Keeper {
                 }
                 self.soon(Duration::from_millis(5));
             }
+            Act::Clear => {
+                let keys = self.typing().clear;
+                self.press_keys(&keys).await;
+                self.soon(LOOK_AT_STOP);
+            }
             Act::End(End::Taken) => {
                 self.bar(None).await;
                 self.tell_taken(turn.id).await;
@@ -174,7 +180,14 @@ impl Keeper {
                 };
                 self.work(turn.id, text, ends, proof).await;
             }
-            Act::End(End::Held(why)) => self.hold(&turn, why).await,
+            Act::End(End::Held(why)) => {
+                let id = turn.id;
+                // Of one that was typed and taken back nothing is left: it is typed again.
+                if let Err(error) = self.dir.on_disk(move |dir| dir.forget(id)).await {
+                    tracing::warn!(worker = %self.worker.name, turn = %id, %error, "the note of a text that was taken back stays");
+                }
+                self.hold(&turn, why).await;
+            }
             Act::End(End::Unknown(why)) => {
                 let finish = Finish::without_reply(
                     Outcome::Unknown,

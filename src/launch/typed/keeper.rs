@@ -25,6 +25,7 @@ use super::super::session::tree::Tree;
 use super::Desk;
 use super::look::Look;
 use super::sessions::Placed;
+use super::stop::Stopped;
 use super::work::Doing;
 use crate::engine::panes::{Pane, PaneError, Screen};
 use crate::fleet::input::Sighting;
@@ -61,6 +62,8 @@ pub(super) struct Keeper {
     placing: mpsc::Sender<Placed>,
     pane: Option<Pane>,
     pub(super) doing: Doing,
+    /// The text that it was stopped at last.
+    pub(super) stopped: Option<Stopped>,
     pub(super) facts: Facts,
     /// Whether the program has listed the fleet's tools.
     pub(super) listed: bool,
@@ -92,6 +95,7 @@ impl Keeper {
             placing,
             pane: None,
             doing: Doing::Idle,
+            stopped: None,
             facts: Facts::default(),
             listed: false,
             last_reply: None,

@@ -68,9 +68,24 @@ impl Look {
 
     /// Returns whether the end of a text stands in the composer, or what stands for a paste.
     pub(super) fn holds(&self, tail: &str, typing: &Typing) -> bool {
+        self.has(tail) || self.pastes(typing) > 0
+    }
+
+    /// Returns whether two texts of ours stand in the composer, of which this is the end of the older one.
+    pub(super) fn holds_both(&self, older: &str, tail: &str, typing: &Typing) -> bool {
+        self.has(older) || self.pastes(typing) + usize::from(self.has(tail)) > 1
+    }
+
+    fn has(&self, tail: &str) -> bool {
         let Some(text) = &self.composer else { return false };
         let dense: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
-        (!tail.is_empty() && dense.contains(tail)) || typing.pasted.iter().any(|mark| text.contains(mark.as_str()))
+        !tail.is_empty() && dense.contains(tail)
+    }
+
+    /// Returns how many pastes stand in the composer as something else than their text.
+    fn pastes(&self, typing: &Typing) -> usize {
+        let Some(text) = &self.composer else { return 0 };
+        typing.pasted.iter().map(|mark| text.matches(mark.as_str()).count()).sum()
     }
 }
 

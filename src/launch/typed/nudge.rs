@@ -85,6 +85,8 @@ async fn type_line(desk: &Desk, typing: &Typing, leader: Process, pane: &Pane, l
             Act::Paste => desk.host().paste(pane.clone(), line.into()).await.map_err(failed)?,
             Act::Enter => desk.host().press(pane.clone(), vec![Key::Enter]).await.map_err(failed)?,
             Act::Look(after) => tokio::time::sleep(after).await,
+            // Nothing of a leader's is ever emptied.
+            Act::Clear => return Err("another text stands in its composer".into()),
             Act::End(End::Taken) => return Ok(()),
             Act::End(End::Held(why) | End::Unknown(why)) => return Err(why),
         }

@@ -30,6 +30,8 @@ pub(super) enum Act {
     Paste,
     /// Press Enter, now.
     Enter,
+    /// Empty the composer, now.
+    Clear,
     /// Look again, after this long at most.
     Look(Duration),
     /// It is over.
@@ -41,7 +43,7 @@ pub(super) enum Act {
 pub(super) enum End {
     /// The agent took the text.
     Taken,
-    /// Nothing was typed, for this reason.
+    /// Nothing was typed, or nothing of it is left, for this reason.
     Held(String),
     /// It is not known whether the agent took it.
     Unknown(String),
@@ -55,6 +57,8 @@ enum Phase {
     Pasted,
     /// Enter was pressed so often.
     Entered(u32),
+    /// The composer is emptied before Enter was pressed.
+    TakenBack,
 }
 
 /// One text on its way into an agent.
@@ -68,13 +72,15 @@ pub(super) struct Submission {
     shows: bool,
     /// Since when nothing is in the way of the present phase.
     since: Option<Duration>,
+    /// The end of a text before it that may come back into the composer.
+    older: Option<String>,
 }
 
 impl Submission {
     /// Begins with nothing typed. `mark` stands in the text and in no other: it is seen above the composer once the
     /// agent took it.
     pub(super) fn new(text: &str, mark: Option<String>) -> Submission {
-        Submission { tail: tail_of(text), mark, phase: Phase::Before, shows: false, since: None }
+        Submission { tail: tail_of(text), mark, phase: Phase::Before, shows: false, since: None, older: None }
     }
 
     /// Goes on with a text that an earlier daemon may have typed: it is not typed again, whatever is seen.
@@ -90,6 +96,11 @@ impl Submission {
     /// Waits for the agent's own proof, if it has one.
     pub(super) fn proven_by_itself(self, shows: bool) -> Submission {
         Submission { shows, ..self }
+    }
+
+    /// Looks out for a text that the agent was stopped at: glued to this one it would be a part of the turn.
+    pub(super) fn after(self, older: Option<&str>) -> Submission {
+        Submission { older: older.map(str::to_owned), ..self }
     }
 
     /// Returns whether nothing was typed.
@@ -113,6 +124,7 @@ impl Submission {
             Phase::Before => self.before(now, look),
             Phase::Pasted => self.pasted(now, look, typing, is_above),
             Phase::Entered(times) => self.entered(now, look, typing, times),
+            Phase::TakenBack => self.taken_back(now, look),
         }
     }
 
@@ -136,8 +148,10 @@ impl Submission {
             return Act::Look(SOON * 8);
         }
         if look.holds(&self.tail, typing) {
-            (self.phase, self.since) = (Phase::Entered(1), Some(now));
-            return Act::Enter;
+            let is_glued = self.older.as_ref().is_some_and(|older| look.holds_both(older, &self.tail, typing));
+            let (phase, act) = if is_glued { (Phase::TakenBack, Act::Clear) } else { (Phase::Entered(1), Act::Enter) };
+            (self.phase, self.since) = (phase, Some(now));
+            return act;
         }
         if self.mark.as_deref().is_some_and(is_above) {
             return Act::End(End::Taken);
@@ -181,6 +195,13 @@ impl Submission {
             }
             false if waited < TO_BE_SEEN => Act::Look(SOON * 2),
             false => Act::End(End::Unknown("after Enter the screen shows neither a composer nor work".into())),
+        }
+    }
+
+    fn taken_back(&mut self, now: Duration, look: &Look) -> Act {
+        match look.is_idle() || self.waited(now) >= TO_BE_SEEN {
+            true => Act::End(End::Held("a text that it was stopped at had come back into its composer".into())),
+            false => Act::Look(SOON * 4),
         }
     }
 
@@ -283,6 +304,18 @@ mod tests {
         assert_eq!(play(&mut Submission::new(TEXT, None), slow, false), [Act::Paste, Act::Enter, Act::End(End::Taken)]);
         let acts = play(&mut Submission::new(TEXT, None), |_, _| shows(""), false);
         assert!(matches!(&acts[..], [Act::Paste, Act::End(End::Unknown(_))]), "{acts:?}");
+    }
+
+    #[test]
+    fn a_text_that_came_back_between_two_looks_is_not_sent_with_this_one() {
+        let older = "[fleet turn t0 from leader]\nhang\n[end of fleet turn t0]";
+        let glued = |typed: usize, _| [shows(""), shows(&format!("{older}{TEXT}")), shows("")][typed.min(2)].clone();
+        let mut submission = Submission::new(TEXT, None).after(Some(&tail_of(older)));
+        let acts = play(&mut submission, glued, false);
+        assert!(matches!(&acts[..], [Act::Paste, Act::Clear, Act::End(End::Held(_))]), "{acts:?}");
+        let mut submission = Submission::new(TEXT, None).after(Some(&tail_of(older)));
+        let alone = |typed: usize, _| [shows(""), shows(TEXT), works()][typed.min(2)].clone();
+        assert_eq!(play(&mut submission, alone, false), [Act::Paste, Act::Enter, Act::End(End::Taken)]);
     }
 
     #[test]

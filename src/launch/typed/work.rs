@@ -98,8 +98,11 @@ impl Keeper {
 
     /// Does what the screen asks for.
     pub(super) async fn step(&mut self, screen: &Screen, look: &Look) {
+        if matches!(self.doing, Doing::Idle) && self.clear_late(look) {
+            return;
+        }
         let shows_ends = self.plan().is_some_and(Plan::shows_ends);
-        match &mut self.doing {
+        match &self.doing {
             Doing::Idle => {
                 let why = look.obstacle().or(look.busy.then(|| OWN_WORK.to_owned()));
                 self.bar(why.map(|why| Sighting::Blocked { worker: self.worker.name.clone(), why })).await;

@@ -1,6 +1,8 @@
 //! Turns of the real agent that go wrong: each class of failure of its model, a model that never answers, a person's
 //! and a caller's interrupt. After each the worker takes the next turn.
 
+use std::time::Instant;
+
 use fleetd::engine::panes::Key;
 use serde_json::json;
 
@@ -54,9 +56,15 @@ fn a_model_that_never_answers_fails_by_the_agents_patience_or_by_the_deadline() 
     assert_eq!(said["text"], "next", "it was interrupted, and its composer is empty: {said}");
 }
 
-/// A reply that is still spoken when the key comes, however slow whoever presses it is.
+/// A reply that is still spoken when the key comes, however slow whoever presses it is. The agent shows a line that is
+/// complete at once.
 fn speech() -> String {
-    format!("PACE:0.3 && SAY:one two three{}", " and on".repeat(60))
+    format!("PACE:0.3 && SAY:one two three\\n\\n{}", "and on ".repeat(60))
+}
+
+/// Waits until its first words stand there twice: as a part of the prompt, and spoken.
+fn it_speaks(person: &Person) {
+    until("it speaks", || (person.sees().matches("one two three").count() > 1).then_some(()));
 }
 
 #[test]
@@ -66,7 +74,7 @@ fn a_persons_interrupt_ends_the_turn_and_says_so() {
     spawn(&daemon);
     let person = Person::at(&team.house, &daemon, "w-1");
     let turn = begin(&daemon, &speech());
-    until("it speaks", || person.sees().contains("two three").then_some(()));
+    it_speaks(&person);
     person.presses(&[Key::Esc]);
     let said = envelope(&daemon, &turn);
     assert_eq!(
@@ -94,7 +102,7 @@ fn a_persons_own_words_are_not_the_reply_to_a_turn() {
     spawn(&daemon);
     let person = Person::at(&team.house, &daemon, "w-1");
     let turn = begin(&daemon, &speech());
-    until("it speaks", || person.sees().contains("two three").then_some(()));
+    it_speaks(&person);
     person.presses(&[Key::Esc]);
     until("it stopped", || person.sees().contains("Interrupted").then_some(()));
     person.pastes("SAY:only for the person");
@@ -129,14 +137,18 @@ fn a_cancelled_turn_is_interrupted_before_its_first_word_and_after() {
     let team = Team::new("");
     let daemon = team.house.start();
     spawn(&daemon);
-    for script in ["HANG", "SAY:some && STALL"] {
+    // At once the agent may not even show that it works; a moment later it gives the text back, which must not go along
+    // with the next one.
+    for (script, after) in [("HANG", 0), ("HANG", 140), ("HANG", 280), ("HANG", 600), ("SAY:some && STALL", 0)] {
+        let begun = Instant::now();
         let turn = begin(&daemon, script);
-        // At once: the agent may not even show that it works.
+        until("it is time", || (begun.elapsed().as_millis() >= after).then_some(()));
         let (status, cancelled) = daemon.post("/v1/cancel", &json!({ "turn": turn }));
         assert_eq!(status, 200, "{cancelled}");
         assert_eq!(envelope(&daemon, &turn)["outcome"], "cancelled");
         // To this one: its role would start another one meanwhile.
         let (_, said) = daemon.post("/message", &json!({ "to": "w-1", "prompt": "SAY:next", "wait": "50s" }));
-        assert_eq!(said["text"], "next", "{script}: {said}");
+        let seen = || (Person::at(&team.house, &daemon, "w-1").sees(), team.asked());
+        assert_eq!(said["text"], "next", "{script} {after}: {said} {:?}", seen());
     }
 }
