@@ -704,10 +704,36 @@ local roles_meta, endpoints_meta = strict("role"), strict("endpoint")
 local task_meta, load_meta = only("a task has no", native.task_fields), only("a role's load has no", native.load_fields)
 local team_meta = only("a team has no", { roles = true, endpoints = true, workers = true })
 
+-- Made here, since each value that the host puts into a table costs as much as a whole short rubric.
+local function task_of(files, prompt, kind, from, urgent, now)
+  local task = { prompt = prompt, kind = kind, files = table.freeze(files or {}), from = from, urgent = urgent, now = now }
+  return table.freeze(setmetatable(task, task_meta))
+end
+
+-- An answer as nearly all are is told field by field, for the same reason; of any other the host says what is wrong with it.
+local LONGEST_FIELD = 64 * 1024
+local function fields_of(answer)
+  if raw_type(answer) ~= "table" then return end
+  local role, worker, because
+  for name, value in next, answer do
+    if raw_type(value) ~= "string" or #value > LONGEST_FIELD then return end
+    if name == "role" then
+      role = value
+    elseif name == "worker" then
+      worker = value
+    elseif name == "because" then
+      because = value
+    else
+      return
+    end
+  end
+  if (role == nil) ~= (worker == nil) then return role, worker, because end
+end
+
 -- The tables are the same for all rubrics of one task, and those of the team for the next one too while they tell the same:
 -- then they are dressed and frozen already. Workers come and go, so that one that is gone is nil.
-local function route(fn, task, team)
-  dressed(task, task_meta)
+local function route(fn, team, task, ...)
+  task = task or task_of(...)
   if not table.isfrozen(team) then
     setmetatable(team, team_meta)
     if not table.isfrozen(team.roles) then
@@ -715,8 +741,10 @@ local function route(fn, task, team)
       setmetatable(team.roles, roles_meta)
     end
     dressed(team.endpoints, endpoints_meta)
+    freeze(team)
   end
-  return fn(freeze(task), freeze(team))
+  local answer = fn(task, team)
+  return task, answer, fields_of(answer)
 end
 
 -- Handlers of events

@@ -1,6 +1,8 @@
 //! What the files of a charter declared: as data for the fleet, and as functions that stay in the VM.
 //! The functions belong to one VM and never leave its thread; only the data, as a `Team`, goes to the fleet.
 
+use std::rc::Rc;
+
 use mlua::{Function, Value as LuaValue};
 use serde_json::Value;
 
@@ -30,6 +32,7 @@ impl std::fmt::Display for At {
 }
 
 /// A function with its name and place: a rubric, a handler or a test.
+#[derive(Clone)]
 pub(super) struct Named {
     /// The rubric's reason, the event or the test's name.
     pub name: String,
@@ -76,8 +79,8 @@ pub(super) struct Registry {
     pub recipes: Vec<(RecipeSpec, At, String)>,
     /// Shapes, as they were written, and as schemas once all files are read.
     pub shapes: (Vec<Written>, Shapes),
-    /// Rubrics, in the order in which they are asked.
-    pub rubrics: Vec<Named>,
+    /// Rubrics, in the order in which they are asked; whoever asks them holds them meanwhile.
+    pub rubrics: Rc<Vec<Named>>,
     /// Handlers of events.
     pub handlers: Vec<Named>,
     /// Tests.
@@ -175,7 +178,7 @@ impl Registry {
 
     fn declare_function(&mut self, verb: &str, name: &str, function: Function, at: At) -> Result<(), String> {
         let list = match verb {
-            "route" => &mut self.rubrics,
+            "route" => Rc::make_mut(&mut self.rubrics),
             "test" => &mut self.tests,
             _ => {
                 let events = describe::EVENTS.iter().map(|event| event.name);

@@ -1,11 +1,12 @@
 //! Asking the rubrics where a task should go: the first answer wins, a broken rubric is skipped and said so.
 //! Whether the place has room and the caller may send there is decided by the fleet, after the rubric has spoken.
 
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use mlua::{Function, Table, Value as LuaValue};
+use mlua::{MultiValue, Table, Value as LuaValue};
 
-use super::declare::At;
+use super::declare::Named;
 use super::error::CharterError;
 use super::json;
 use super::meter::Allowance;
@@ -40,23 +41,18 @@ impl Answer {
 /// Asks every rubric in order until one answers.
 pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
     let began = Instant::now();
-    // Taken out first: a rubric that declares something needs the registry for its error.
-    let rubrics: Vec<(String, At, Function)> = {
-        let registry = world.registry.borrow();
-        registry.rubrics.iter().map(|one| (one.name.clone(), one.at.clone(), one.function.clone())).collect()
-    };
+    // Held here: a rubric that declares something needs the registry for its error.
+    let rubrics = Rc::clone(&world.registry.borrow().rubrics);
     let generation = world.team.generation.number;
     let mut asked = Vec::new();
-    // Made once: they are frozen by the first rubric that gets them.
-    let mut tables = None;
-    for (rubric, place, function) in &rubrics {
-        let at = place.to_string();
-        let said =
-            tables_of(world, task, team, &mut tables).and_then(|tables| one(world, function, place, tables, team));
+    let mut told = Told { task, team, task_table: None, team_table: None };
+    for rubric in rubrics.iter() {
+        let at = rubric.at.to_string();
+        let said = one(world, rubric, &mut told);
         let (verdict, said, answer) = match said {
             Ok(None) => (Verdict::Nothing, "nothing".to_owned(), None),
             Ok(Some((to, because))) => {
-                let mut because = because.unwrap_or_else(|| rubric.clone());
+                let mut because = because.unwrap_or_else(|| rubric.name.clone());
                 // It goes along with its turn wherever that is shown, and may quote a whole prompt.
                 cut(&mut because);
                 (Verdict::Decided, format!("{to}: {because}"), Some((to, because)))
@@ -64,19 +60,19 @@ pub(super) fn ask(world: &World, task: &Task, team: &TeamLoad) -> Answer {
             Err(fault) => {
                 let line = place_of(&fault.why);
                 // Not its text, which may quote the task; `fleetd charter route` tells it to whoever asks.
-                tracing::warn!(target: "charter", rubric = %rubric, at = line.unwrap_or(&at), "rubric skipped");
+                tracing::warn!(target: "charter", rubric = %rubric.name, at = line.unwrap_or(&at), "rubric skipped");
                 let verdict = if fault.stopped { Verdict::Stopped } else { Verdict::Failed };
                 let why = if line.is_some() { fault.why } else { format!("{at}: {}", fault.why) };
                 (verdict, why, None)
             }
         };
-        asked.push(Asked { rubric: rubric.clone(), at, verdict, said });
+        asked.push(Asked { rubric: rubric.name.clone(), at, verdict, said });
         if let Some((to, because)) = answer {
             let role = match &to {
                 Address::Worker(worker) => team.workers.get(worker).map(|worker| worker.role.as_str().into()),
                 Address::Role(_) => None,
             };
-            let routed = Routed { to, because, rubric: rubric.clone(), role, asked: asked.clone(), generation };
+            let routed = Routed { to, because, rubric: rubric.name.clone(), role, asked: asked.clone(), generation };
             return Answer { routed: Ok(routed), asked, generation, took: began.elapsed() };
         }
     }
@@ -124,22 +120,70 @@ impl From<Failure> for Fault {
     }
 }
 
-fn one(
-    world: &World,
-    rubric: &Function,
-    at: &At,
-    tables: (Table, Table),
-    team: &TeamLoad,
-) -> Result<Option<(Address, Option<String>)>, Fault> {
-    let values = world.call(&world.route, (rubric.clone(), tables.0, tables.1), Allowance::RUBRIC)?;
-    let value = values.into_iter().next().unwrap_or(LuaValue::Nil);
-    if value.is_nil() {
+/// What the rubrics of one task are told: its tables are made for the first one and frozen, so they are the same for all.
+struct Told<'a> {
+    task: &'a Task,
+    team: &'a TeamLoad,
+    task_table: Option<Table>,
+    team_table: Option<Table>,
+}
+
+impl Told<'_> {
+    /// Calls a rubric; returns its answer and, where that is as nearly all are, its fields.
+    fn to(&mut self, world: &World, rubric: &Named) -> Result<MultiValue, Failure> {
+        let failed = |error| world.failure(&error, None);
+        let team = match &self.team_table {
+            Some(team) => team,
+            None => {
+                let team = world.shown.borrow_mut().team(&world.lua, self.team).map_err(failed)?;
+                self.team_table.insert(team)
+            }
+        };
+        let (route, function) = (&world.route, &rubric.function);
+        let mut values = match &self.task_table {
+            Some(task) => world.call(route, (function, team, task), Allowance::RUBRIC)?,
+            None => {
+                let Task { prompt, kind, files, from, urgent, now } = self.task;
+                let files = (!files.is_empty()).then(|| list(&world.lua, files)).transpose().map_err(failed)?;
+                let fields = (prompt.as_str(), kind.as_deref(), from.as_str(), *urgent, now.0 as f64 / 1000.0);
+                world.call(route, (function, team, LuaValue::Nil, files, fields), Allowance::RUBRIC)?
+            }
+        };
+        if let Some(LuaValue::Table(task)) = values.pop_front() {
+            self.task_table = Some(task);
+        }
+        Ok(values)
+    }
+}
+
+/// Returns an answer whose fields were told.
+fn at_once(fields: &MultiValue) -> Option<(Address, Option<String>)> {
+    let text = |value: &LuaValue| value.as_string()?.to_str().ok().map(|text| text.to_owned());
+    let (role, worker, because) = (fields.get(1)?, fields.get(2)?, fields.get(3)?);
+    let to = match worker.is_nil() {
+        true => Address::Role(text(role)?.into()),
+        false => Address::Worker(text(worker)?.into()),
+    };
+    let because = if because.is_nil() { None } else { Some(text(because)?) };
+    Some((to, because))
+}
+
+fn one(world: &World, rubric: &Named, told: &mut Told<'_>) -> Result<Option<(Address, Option<String>)>, Fault> {
+    let wrong = |field: Option<String>, message| world.blame(&rubric.at, Wrong { field, message });
+    let values = told.to(world, rubric)?;
+    let answer = values.front().unwrap_or(&LuaValue::Nil);
+    if answer.is_nil() {
         return Ok(None);
     }
-    let wrong = |field: Option<String>, message| world.blame(at, Wrong { field, message });
-    let value =
-        json::to_json(&value, json::STEP_BYTES).map_err(|why| wrong(None, format!("a rubric's answer: {why}")))?;
-    let (to, because) = spec::routed(&value).map_err(|of| wrong(of.field, of.message))?;
+    let (to, because) = match at_once(&values) {
+        Some(read) => read,
+        None => {
+            let answer = json::to_json(answer, json::STEP_BYTES)
+                .map_err(|why| wrong(None, format!("a rubric's answer: {why}")))?;
+            spec::routed(&answer).map_err(|of| wrong(of.field, of.message))?
+        }
+    };
+    let team = told.team;
     let unknown = match &to {
         Address::Role(role) if !world.team.roles.contains_key(role) => {
             Some(Refusal::unknown("role", role.as_str(), world.team.roles.keys().map(|role| role.as_str())))
@@ -157,36 +201,6 @@ fn one(
         }
         None => Ok(Some((to, because))),
     }
-}
-
-fn tables_of(
-    world: &World,
-    task: &Task,
-    team: &TeamLoad,
-    made: &mut Option<(Table, Table)>,
-) -> Result<(Table, Table), Fault> {
-    if let Some(tables) = made {
-        return Ok(tables.clone());
-    }
-    let make = || -> mlua::Result<(Table, Table)> {
-        Ok((task_table(world, task)?, world.shown.borrow_mut().team(&world.lua, team)?))
-    };
-    let tables = make().map_err(|error| Fault::from(world.failure(&error, None)))?;
-    *made = Some(tables.clone());
-    Ok(tables)
-}
-
-fn task_table(world: &World, task: &Task) -> mlua::Result<Table> {
-    let table = world.lua.create_table_with_capacity(0, 6)?;
-    table.raw_set("prompt", task.prompt.as_str())?;
-    if let Some(kind) = &task.kind {
-        table.raw_set("kind", kind.as_str())?;
-    }
-    table.raw_set("files", list(&world.lua, &task.files)?)?;
-    table.raw_set("from", task.from.as_str())?;
-    table.raw_set("urgent", task.urgent)?;
-    table.raw_set("now", task.now.0 as f64 / 1000.0)?;
-    Ok(table)
 }
 
 #[cfg(test)]
