@@ -12,7 +12,7 @@ use super::sources::Sources;
 use super::testing;
 use super::world::World;
 use crate::engine::ports::Files;
-use crate::fleet::difference::{Change, Difference, Part, between};
+use crate::fleet::difference::{Change, Difference, How, Part, between};
 use crate::fleet::team::{Generation, Team};
 
 /// Returns what differs between two charters: what they declare, then their files.
@@ -28,14 +28,14 @@ pub(super) fn files(old: &Sources, new: &Sources) -> Vec<Change> {
     names.extend(new.names());
     names.sort();
     names.dedup();
-    let words = |name: &str| match (old.text(name), new.text(name)) {
-        (Some(was), Some(is)) => (was != is).then(|| format!("{name}: {}", lines(was, is))),
-        (Some(_), None) => Some(format!("{name} is removed")),
-        (None, Some(is)) => Some(format!("{name} is new, with {}", counted(is.lines().count()))),
+    let said = |name: &str| match (old.text(name), new.text(name)) {
+        (Some(was), Some(is)) => (was != is).then(|| (How::Changed, format!("{name}: {}", lines(was, is)))),
+        (Some(_), None) => Some((How::Removed, format!("{name} is removed"))),
+        (None, Some(is)) => Some((How::New, format!("{name} is new, with {}", counted(is.lines().count())))),
         (None, None) => None,
     };
-    let changed = names.into_iter().filter_map(|name| words(&name).map(|words| (name, words)));
-    changed.map(|(name, words)| Change { of: Part::File, name, words }).collect()
+    let changed = names.into_iter().filter_map(|name| said(&name).map(|said| (name, said)));
+    changed.map(|(name, (how, words))| Change { of: Part::File, how, name, words }).collect()
 }
 
 fn counted(lines: usize) -> String {

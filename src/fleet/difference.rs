@@ -20,6 +20,8 @@ use super::time::Span;
 pub struct Change {
     /// What kind of thing it is.
     pub of: Part,
+    /// What happens to it.
+    pub how: How,
     /// Its name: of a rubric its reason text, of a handler its event, of a file its path.
     pub name: String,
     /// What differs and what that does, in words.
@@ -46,6 +48,18 @@ pub enum Part {
     File,
 }
 
+/// What can happen to a thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// It was not there.
+    New,
+    /// It stays, and is declared differently.
+    Changed,
+    /// It is not there any more.
+    Removed,
+}
+
 /// What the files that lie in the charter's directory would change if they came into force.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
@@ -65,79 +79,82 @@ pub struct Difference {
 /// Returns everything that is declared differently, in the order profiles, roles, rubrics, recipes, shapes, handlers.
 pub fn between(old: &Team, new: &Team) -> Vec<Change> {
     let mut changes = Vec::new();
-    let mut say = |of: Part, name: &str, words: String| changes.push(Change { of, name: name.to_owned(), words });
+    let mut say = |of: Part, name: &str, (how, words): (How, String)| {
+        changes.push(Change { of, how, name: name.to_owned(), words });
+    };
     let gone = "its workers finish what they have and go";
     each(&old.profiles, &new.profiles, |name, how| {
-        let words = match how {
-            How::New => format!("profile '{name}' is new"),
-            How::Gone => format!("profile '{name}' is removed: {gone}"),
-            How::Other(fields) => format!("profile '{name}': {fields}; it counts for workers that start from then on"),
-        };
-        say(Part::Profile, name, words);
+        let of = format!("profile '{name}'");
+        let changed = |fields| format!("{of}: {fields}; it counts for workers that start from then on");
+        say(Part::Profile, name, how.said(&of, gone, changed));
     });
     each(&old.roles, &new.roles, |name, how| {
-        let words = match how {
-            How::New => format!("role '{name}' is new"),
-            How::Gone => format!("{}: {gone}, and nothing can be sent to it any more", removed(name)),
-            How::Other(fields) => format!("role '{name}': {fields}{}", lowered(old, new, name)),
-        };
-        say(Part::Role, name, words);
+        let of = format!("role '{name}'");
+        let gone = format!("{gone}, and nothing can be sent to it any more");
+        let changed = |fields| format!("{of}: {fields}{}", lowered(old, new, name));
+        say(Part::Role, name, how.said(&of, &gone, changed));
     });
-    for (name, words) in order::rubrics(&old.rubrics, &new.rubrics) {
-        say(Part::Rubric, &name, words);
+    for (name, how, words) in order::rubrics(&old.rubrics, &new.rubrics) {
+        say(Part::Rubric, &name, (how, words));
     }
     each(&old.recipes, &new.recipes, |name, how| {
-        let words = match how {
-            How::New => format!("recipe '{name}' is new"),
-            How::Gone => format!("recipe '{name}' is removed: its runs go on with the files they began with"),
-            How::Other(fields) => format!("recipe '{name}': {fields}; its runs go on as they began"),
-        };
-        say(Part::Recipe, name, words);
+        let of = format!("recipe '{name}'");
+        let changed = |fields| format!("{of}: {fields}; its runs go on as they began");
+        say(Part::Recipe, name, how.said(&of, "its runs go on with the files they began with", changed));
     });
     each(&old.shapes, &new.shapes, |name, how| {
-        let words = match how {
-            How::New => format!("shape '{name}' is new"),
-            How::Gone => format!("shape '{name}' is removed: no message can ask for it any more"),
-            How::Other(fields) => format!("shape '{name}': {fields}; it counts for what is sent from then on"),
-        };
-        say(Part::Shape, name, words);
+        let of = format!("shape '{name}'");
+        let changed = |fields| format!("{of}: {fields}; it counts for what is sent from then on");
+        say(Part::Shape, name, how.said(&of, "no message can ask for it any more", changed));
     });
     for event in old.handlers.difference(&new.handlers) {
-        say(Part::Handler, event, format!("nothing handles {event} any more"));
+        say(Part::Handler, event, (How::Removed, format!("nothing handles {event} any more")));
     }
     for event in new.handlers.difference(&old.handlers) {
-        say(Part::Handler, event, format!("{event} is handled from then on"));
+        say(Part::Handler, event, (How::New, format!("{event} is handled from then on")));
     }
     changes
 }
 
-/// Returns how the words begin of a role that is removed.
-pub(super) fn removed(role: &str) -> String {
-    format!("role '{role}' is removed")
-}
-
-enum How {
+/// What became of an entry of a map.
+enum Entry {
     New,
     Gone,
+    /// These fields differ.
     Other(String),
 }
 
+impl Entry {
+    /// Returns what happens to it, with the words for it.
+    fn said(self, of: &str, gone: &str, changed: impl Fn(String) -> String) -> (How, String) {
+        match self {
+            Entry::New => (How::New, format!("{of} is new")),
+            Entry::Gone => (How::Removed, format!("{of} is removed: {gone}")),
+            Entry::Other(fields) => (How::Changed, changed(fields)),
+        }
+    }
+}
+
 /// Tells of every entry that is not in both maps as it is.
-fn each<K: Ord + ToString, V: Serialize>(old: &BTreeMap<K, V>, new: &BTreeMap<K, V>, mut tell: impl FnMut(&str, How)) {
+fn each<K: Ord + ToString, V: Serialize>(
+    old: &BTreeMap<K, V>,
+    new: &BTreeMap<K, V>,
+    mut tell: impl FnMut(&str, Entry),
+) {
     let plain = |value: &V| serde_json::to_value(value).unwrap_or_default();
     for (name, was) in old {
         match new.get(name) {
-            None => tell(&name.to_string(), How::Gone),
+            None => tell(&name.to_string(), Entry::Gone),
             Some(is) => {
                 let fields = fields(&plain(was), &plain(is));
                 if !fields.is_empty() {
-                    tell(&name.to_string(), How::Other(fields.join(", ")));
+                    tell(&name.to_string(), Entry::Other(fields.join(", ")));
                 }
             }
         }
     }
     for name in new.keys().filter(|name| !old.contains_key(name)) {
-        tell(&name.to_string(), How::New);
+        tell(&name.to_string(), Entry::New);
     }
 }
 

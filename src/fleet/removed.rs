@@ -2,7 +2,7 @@
 //! while; then it fails, for nobody would ever take it.
 
 use super::caller::Sender;
-use super::difference::{Change, Difference};
+use super::difference::{Change, Difference, How, Part};
 use super::envelope::Finish;
 use super::ids::{RoleName, TurnId};
 use super::state::{Cx, Fleet};
@@ -65,7 +65,8 @@ impl Fleet {
 
     /// Adds to what a save would change what would fail by it.
     pub fn foresee(&self, difference: &mut Difference) {
-        for change in difference.changes.iter_mut().filter(|change| change.removes_role()) {
+        let removes_role = |change: &&mut Change| (change.of, change.how) == (Part::Role, How::Removed);
+        for change in difference.changes.iter_mut().filter(removes_role) {
             if let Some(fails) = self.would_fail(&RoleName::from(change.name.as_str())) {
                 change.words.push_str(&fails);
             }
@@ -84,11 +85,5 @@ impl Fleet {
         let (what, verb) = (parts.into_iter().flatten().collect::<Vec<_>>().join(" and "), queue.len() == 1);
         let verb = if verb { "waits for it fails" } else { "wait for it fail" };
         Some(format!("; {what} that {verb} {UNDO} later"))
-    }
-}
-
-impl Change {
-    fn removes_role(&self) -> bool {
-        self.of == super::difference::Part::Role && self.words.starts_with(&super::difference::removed(&self.name))
     }
 }

@@ -238,7 +238,7 @@ mod tests {
     fn a_difference_is_told_in_words() {
         let shown: Difference = serde_json::from_value(json!({
             "from": {"number": 3, "hash": "01"}, "hash": "02",
-            "changes": [{"of": "role", "name": "w", "words": "role 'w': max_busy 6 → 3"}, {"of": "file", "name": "team.lua", "words": "team.lua: line 2 differs"}]
+            "changes": [{"of": "role", "how": "changed", "name": "w", "words": "role 'w': max_busy 6 → 3"}, {"of": "file", "how": "changed", "name": "team.lua", "words": "team.lua: line 2 differs"}]
         }))
         .expect("a difference");
         insta::assert_snapshot!(difference(&shown, &plain(80)), @"

@@ -312,7 +312,7 @@ fn the_team_and_the_charter_are_written_as_their_schemas_say() {
     });
     written_as::<Routed>(routed.clone(), with(routed, json!({"to": {"worker": "w-1"}, "role": "w"})));
     let generation = Generation { number: 3, hash: "ab".into() };
-    let change = json!({"of": "role", "name": "w", "words": "role 'w': max_busy 6 → 3"});
+    let change = json!({"of": "role", "how": "changed", "name": "w", "words": "role 'w': max_busy 6 → 3"});
     let change: Change = serde_json::from_value(change).unwrap();
     let difference = Difference {
         hash: Some("cd".into()),

@@ -1,21 +1,27 @@
 //! Rubrics by their order: the first answer wins, so where one is asked is part of what it means.
 //! What moved is told of as few rubrics as explain it; what keeps its place among the others has not moved.
 
+use super::How;
+
 /// Returns every rubric that is new, gone or asked in another place, with the words for it.
-pub(super) fn rubrics(old: &[String], new: &[String]) -> Vec<(String, String)> {
+pub(super) fn rubrics(old: &[String], new: &[String]) -> Vec<(String, How, String)> {
     let mut said = Vec::new();
     for name in old.iter().filter(|name| !new.contains(name)) {
-        said.push((name.clone(), format!("rubric '{name}' is removed")));
+        said.push((name.clone(), How::Removed, format!("rubric '{name}' is removed")));
     }
     let stays: Vec<&String> = old.iter().filter(|name| new.contains(name)).collect();
     let kept = in_order(&stays, new);
     for (n, name) in new.iter().enumerate() {
         let place = n + 1;
         if !old.contains(name) {
-            said.push((name.clone(), format!("rubric '{name}' is new: it is asked as number {place}")));
+            said.push((name.clone(), How::New, format!("rubric '{name}' is new: it is asked as number {place}")));
         } else if !kept.contains(&name) {
             let was = old.iter().position(|other| other == name).map_or(0, |was| was + 1);
-            said.push((name.clone(), format!("rubric '{name}' is asked as number {place} instead of {was}")));
+            said.push((
+                name.clone(),
+                How::Changed,
+                format!("rubric '{name}' is asked as number {place} instead of {was}"),
+            ));
         }
     }
     said
@@ -53,7 +59,7 @@ mod tests {
 
     fn said(old: &str, new: &str) -> Vec<String> {
         let list = |names: &str| names.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        rubrics(&list(old), &list(new)).into_iter().map(|(_, words)| words).collect()
+        rubrics(&list(old), &list(new)).into_iter().map(|(_, _, words)| words).collect()
     }
 
     #[test]

@@ -13,7 +13,7 @@ use fleetd::door::server::Listener;
 use fleetd::door::shared::Shared;
 use fleetd::engine::handle::{Handle, Ports, build};
 use fleetd::engine::ports::{Boxed, CharterStatus, Clock, Files, Journal, Launchers, Policy, Sessions};
-use fleetd::fleet::difference::{Change, Difference, Part};
+use fleetd::fleet::difference::{Change, Difference, How, Part};
 use fleetd::fleet::envelope::Finish;
 use fleetd::fleet::events::FleetEvent;
 use fleetd::fleet::ids::RecipeName;
@@ -89,7 +89,7 @@ impl Policy for Pretended {
 
     fn difference(&self, _: Option<Files>) -> Boxed<Difference> {
         let words = "role 'w-upper': max_busy 2 → 1".to_owned();
-        let change = Change { of: Part::Role, name: "w-upper".to_owned(), words };
+        let change = Change { of: Part::Role, how: How::Changed, name: "w-upper".to_owned(), words };
         Box::pin(std::future::ready(Difference { changes: vec![change], ..Difference::default() }))
     }
 
