@@ -12,6 +12,7 @@ mod editor;
 mod error;
 mod explain;
 mod handlers;
+mod held;
 mod homes;
 mod json;
 mod launchers;
@@ -71,6 +72,7 @@ pub use difference::of_dirs;
 pub use editor::editor_files;
 pub use error::{CharterError, CharterErrors};
 pub use handlers::Handled;
+use held::Held;
 use homes::Left;
 pub use offline::{Report, check, plan_of, route, team_of, test};
 pub use reference::{meta, reference};
@@ -159,6 +161,8 @@ struct Inner {
     tally: Mutex<Tally>,
     /// Runs that left their VM, until the road down looks; it is told that it should.
     left: Mutex<Vec<Left>>,
+    /// Sends of runs that wait for the rubrics.
+    held: Held,
     freed: Notify,
     orders: UnboundedSender<Order>,
     inputs: UnboundedSender<Said>,
@@ -194,6 +198,7 @@ impl Charter {
             current: Mutex::new(None),
             living: Mutex::new(Vec::new()),
             left: Mutex::default(),
+            held: Held::default(),
             freed: Notify::new(),
             orders: orders.clone(),
             inputs,

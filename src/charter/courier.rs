@@ -3,7 +3,6 @@
 //! Down: orders for runs, each start with what the journal has of it. Up: what the code reached, with the address found
 //! for sends that leave it to the rubrics. One order after the other, so that an answer never overtakes its start.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use super::homes::{Homes, Left, Place};
 use super::vm::{Job, Loaded, Said};
 use super::{Inner, Upward};
 use crate::engine::ports::JournalError;
-use crate::fleet::ids::{RunId, StepPath};
+use crate::fleet::ids::RunId;
 use crate::fleet::refusal::{Refusal, RefusalKind};
 use crate::fleet::run::{Run, RunEffect, RunEnd, RunInput, RunOutcome, StepRequest};
 use crate::fleet::team::{Decision, Routed, Task};
@@ -75,6 +74,7 @@ pub(super) async fn down(inner: Arc<Inner>, mut orders: UnboundedReceiver<Order>
                 Place::Nowhere => {}
             },
             Some(Order::Run(RunEffect::Drop(run))) => {
+                inner.held.forget(run);
                 if let Some(home) = homes.remove(run) {
                     home.give(Job::Drop(run));
                 }
@@ -177,16 +177,20 @@ async fn prepare(inner: &Arc<Inner>, homes: &Homes, run: &Run) -> Result<Prepare
     Ok((home, job, finished))
 }
 
+/// A send that waits for the rubrics, and the number by which it is held.
+struct Waiting {
+    input: RunInput,
+    number: u64,
+}
+
 /// The road up.
 ///
 /// Sends without an address are asked for one after the other, in their order. While the rubrics cannot be asked, each
 /// such send waits beside the road and everything else goes on.
 pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<Said>, _keep: UnboundedSender<Order>) {
-    let mut waiting: JoinSet<(RunInput, Result<Routed, Refusal>, Duration)> = JoinSet::new();
-    // A run that is moved meanwhile comes to the same send again, and must not send twice.
-    let mut held: HashSet<(RunId, StepPath)> = HashSet::new();
+    let mut waiting: JoinSet<(Waiting, Result<Routed, Refusal>, Duration)> = JoinSet::new();
     loop {
-        let (mut input, routed, pause) = tokio::select! {
+        let (Waiting { mut input, number }, routed, pause) = tokio::select! {
             Some(asked) = waiting.join_next() => match asked {
                 Ok(asked) => asked,
                 Err(error) => {
@@ -210,28 +214,30 @@ pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<Said>, _
                 };
                 if let RunInput::Ended { run, .. } = &input {
                     inner.leave(Left::Ended(*run));
+                    inner.held.forget(*run);
                 }
                 let Some(task) = task_of(&inner, &input) else {
                     inner.up(Upward::Run(input));
                     continue;
                 };
-                if let RunInput::Step { run, path, .. } = &input
-                    && !held.insert((*run, path.clone()))
-                {
-                    continue;
-                }
+                let RunInput::Step { run, path, .. } = &input else { continue };
+                let Some(number) = inner.held.hold(*run, path) else { continue };
+                let one = Waiting { input, number };
                 match waiting.is_empty() {
-                    true => (input, inner.route(task, (inner.load)()).await, FIRST_PAUSE),
+                    true => (one, inner.route(task, (inner.load)()).await, FIRST_PAUSE),
                     false => {
-                        waiting.spawn(ask_after(Arc::clone(&inner), input, Duration::ZERO, FIRST_PAUSE));
+                        waiting.spawn(ask_after(Arc::clone(&inner), one, Duration::ZERO, FIRST_PAUSE));
                         continue;
                     }
                 }
             }
         };
         let RunInput::Step { run, path, request, .. } = &mut input else { continue };
+        if !inner.held.has(*run, path, number) {
+            continue;
+        }
         if !matches!(&routed, Err(refusal) if refusal.kind == RefusalKind::Unavailable) {
-            held.remove(&(*run, path.clone()));
+            inner.held.release(*run, path);
         }
         match (routed, &mut **request) {
             (Ok(routed), StepRequest::Send(send)) => {
@@ -242,7 +248,12 @@ pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<Said>, _
             }
             (Err(refusal), _) if refusal.kind == RefusalKind::Unavailable => {
                 tracing::warn!(%run, %path, error = %refusal, "the send waits for the rubrics");
-                waiting.spawn(ask_after(Arc::clone(&inner), input, pause, (pause * 2).min(LONGEST_PAUSE)));
+                waiting.spawn(ask_after(
+                    Arc::clone(&inner),
+                    Waiting { input, number },
+                    pause,
+                    (pause * 2).min(LONGEST_PAUSE),
+                ));
             }
             (Err(refusal), _) => {
                 let refuse = RunEffect::Refuse { run: *run, path: path.clone(), refusal };
@@ -256,16 +267,16 @@ pub(super) async fn up(inner: Arc<Inner>, mut inputs: UnboundedReceiver<Said>, _
 /// Asks the rubrics after a pause; gives back the pause before the next try as well.
 async fn ask_after(
     inner: Arc<Inner>,
-    input: RunInput,
+    waiting: Waiting,
     pause: Duration,
     next: Duration,
-) -> (RunInput, Result<Routed, Refusal>, Duration) {
+) -> (Waiting, Result<Routed, Refusal>, Duration) {
     tokio::time::sleep(pause).await;
-    let routed = match task_of(&inner, &input) {
+    let routed = match task_of(&inner, &waiting.input) {
         Some(task) => inner.route(task, (inner.load)()).await,
         None => Err(Refusal::new(RefusalKind::Internal, "a step without a task waited for the rubrics")),
     };
-    (input, routed, next)
+    (waiting, routed, next)
 }
 
 /// Returns what the rubrics are asked about a step: nothing, unless it is a send without an address.
