@@ -759,6 +759,7 @@ end
 
 return {
   where_is = where_is, make_instance = make_instance, main = main, route = route, handle = handle, freeze = freeze,
+  clone = clone0,
   own = {
     here = here, fail = fail, unknown = unknown, to_text = to_text, freeze = freeze, dressed = dressed, metas = metas,
     find = find0,

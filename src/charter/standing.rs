@@ -1,6 +1,8 @@
 //! How a team stands in a test of rubrics: free, but for what the test says of roles, endpoints and workers.
 //! Read field by field like any spec, so that a misspelt field is a mistake and no test that proves nothing.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::describe::{self, Field};
@@ -55,7 +57,7 @@ fn apply(team: &mut TeamLoad, told: &Value) -> Result<(), Wrong> {
             turns,
             knows: told.texts("knows")?.unwrap_or_default(),
         };
-        team.workers.insert(name.as_str().into(), worker);
+        Arc::make_mut(&mut team.workers).insert(name.as_str().into(), Arc::new(worker));
     }
     Ok(())
 }

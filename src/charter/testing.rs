@@ -3,7 +3,6 @@
 //! Each run in a test is replayed once more in a fresh VM from the journal of the first, and must end in the same: a
 //! recipe that is not exactly repeatable fails its test here and not after a crash.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -242,7 +241,7 @@ pub(super) fn all_free(team: &Team) -> TeamLoad {
     TeamLoad {
         roles: roles.collect(),
         endpoints: endpoints.map(|name| (name, EndpointLoad::default())).collect(),
-        workers: BTreeMap::new(),
+        workers: Arc::default(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! touched; the doors open last, so that nobody is answered by half a fleet.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -247,5 +247,12 @@ async fn drain(handle: &Handle, longest: Span, signals: &mut super::signals::Sig
 }
 
 fn load_of(handle: Arc<OnceLock<Handle>>) -> charter::Load {
-    Arc::new(move || handle.get().map_or_else(TeamLoad::default, |handle| handle.fleet().load(handle.now())))
+    let last = Mutex::new(TeamLoad::default());
+    Arc::new(move || {
+        let mut load = handle.get().map_or_else(TeamLoad::default, |handle| handle.fleet().load(handle.now()));
+        let mut last = last.lock().expect("never poisoned: what is compared under it does not panic");
+        load.share(&last);
+        *last = load.clone();
+        load
+    })
 }

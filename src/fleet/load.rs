@@ -4,6 +4,7 @@
 //! What happened lately is counted from the daemon's start: it is for decisions of the moment, and is not recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use imbl::OrdMap;
 use schemars::JsonSchema;
@@ -30,8 +31,23 @@ pub struct TeamLoad {
     pub roles: BTreeMap<RoleName, RoleLoad>,
     /// Every endpoint of fleetd.toml, and those that a profile names, with its load.
     pub endpoints: BTreeMap<String, EndpointLoad>,
-    /// Every living worker.
-    pub workers: BTreeMap<WorkerName, WorkerLoad>,
+    /// Every living worker; shared where it tells the same as what was told before it.
+    pub workers: Arc<BTreeMap<WorkerName, Arc<WorkerLoad>>>,
+}
+
+impl TeamLoad {
+    /// Shares with what was told before what tells the same: whoever shows it sees at once that it did not change.
+    pub fn share(&mut self, before: &TeamLoad) {
+        if self.workers == before.workers {
+            self.workers = Arc::clone(&before.workers);
+            return;
+        }
+        for (name, load) in Arc::make_mut(&mut self.workers) {
+            if let Some(before) = before.workers.get(name).filter(|before| *before == load) {
+                *load = Arc::clone(before);
+            }
+        }
+    }
 }
 
 /// One role's load.
@@ -85,7 +101,7 @@ pub struct EndpointLoad {
 }
 
 /// One worker, as a rubric sees it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerLoad {
     /// Its role.
     pub role: String,
@@ -177,7 +193,7 @@ impl Fleet {
         let mut load = TeamLoad {
             roles: team.roles.values().map(|spec| (spec.name.clone(), self.load_of_role(team, spec, now))).collect(),
             endpoints: self.load_of_endpoints(team),
-            workers: self.load_of_workers(team, now),
+            workers: Arc::new(self.load_of_workers(team, now)),
         };
         let recent = first_of(RECENT, now);
         for ((minute, role, endpoint), (used, failed)) in &self.lately.0 {
@@ -243,7 +259,7 @@ impl Fleet {
         names.into_iter().map(load).collect()
     }
 
-    fn load_of_workers(&self, team: &Team, now: Time) -> BTreeMap<WorkerName, WorkerLoad> {
+    fn load_of_workers(&self, team: &Team, now: Time) -> BTreeMap<WorkerName, Arc<WorkerLoad>> {
         let full = self.full_endpoints();
         let held: BTreeSet<&RoleName> =
             team.roles.values().filter(|spec| self.is_held(spec, now)).map(|spec| &spec.name).collect();
@@ -257,7 +273,7 @@ impl Fleet {
                 turns: worker.turns,
                 knows: worker.life.knows.clone(),
             };
-            (worker.name.clone(), load)
+            (worker.name.clone(), Arc::new(load))
         });
         load.collect()
     }

@@ -27,7 +27,7 @@ fn load(world: &World) -> TeamLoad {
     let knows = vec!["src/a.rs".to_owned(), "src/b.rs".to_owned()];
     let worker =
         WorkerLoad { role: "w-a".into(), state: "ready".into(), free: true, turns: 4, knows, ..WorkerLoad::default() };
-    load.workers.insert("w-a-1".into(), worker);
+    Arc::make_mut(&mut load.workers).insert("w-a-1".into(), Arc::new(worker));
     let used = Used { turns: 3, input: 900, output: 70, cost: 0.25 };
     let busy = EndpointLoad { max_busy: Some(4), busy: 3, free: Some(1), recent_failures: 2, used };
     load.endpoints.insert("llm".into(), busy);
