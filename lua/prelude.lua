@@ -704,10 +704,50 @@ local roles_meta, endpoints_meta = strict("role"), strict("endpoint")
 local task_meta, load_meta = only("a task has no", native.task_fields), only("a role's load has no", native.load_fields)
 local team_meta = only("a team has no", { roles = true, endpoints = true, workers = true })
 
--- Made here, since each value that the host puts into a table costs as much as a whole short rubric.
+-- All tables that rubrics are shown are made here, since each value that the host puts into one costs as much as a whole
+-- short rubric. They are frozen: those of a task are the same for all of its rubrics, and those of the team for the next
+-- task too while they tell the same.
+local nothing = table.freeze({})
+local shows = {}
+
 local function task_of(files, prompt, kind, from, urgent, now)
-  local task = { prompt = prompt, kind = kind, files = table.freeze(files or {}), from = from, urgent = urgent, now = now }
+  local task = { prompt = prompt, kind = kind, files = files and table.freeze(files) or nothing, from = from, urgent = urgent, now = now }
   return table.freeze(setmetatable(task, task_meta))
+end
+
+local function used(turns, input, output, cost)
+  return table.freeze({ turns = turns, input = input, output = output, cost = cost })
+end
+
+function shows.role(max_busy, max_workers, busy, free, waiting, max_waiting, workers, open, till, recent_failures, ...)
+  return table.freeze(setmetatable({
+    max_busy = max_busy, max_workers = max_workers, busy = busy, free = free, waiting = waiting, max_waiting = max_waiting,
+    workers = workers, open = open, ["until"] = till, recent_failures = recent_failures, used = used(...),
+  }, load_meta))
+end
+
+function shows.endpoint(max_busy, busy, free, recent_failures, ...)
+  return table.freeze({ max_busy = max_busy, busy = busy, free = free, recent_failures = recent_failures, used = used(...) })
+end
+
+function shows.worker(role, profile, state, free, turns, knows)
+  knows = knows and table.freeze(knows) or nothing
+  return table.freeze({ role = role, profile = profile, state = state, free = free, turns = turns, knows = knows })
+end
+
+-- Some rows of a kind differ from those that were shown last.
+function shows.rows(last) return last and clone0(last) or {} end
+
+local function finished(rows, meta)
+  if not table.isfrozen(rows) then table.freeze(meta and setmetatable(rows, meta) or rows) end
+end
+
+-- Workers come and go, so that one that is gone is nil.
+function shows.team(roles, endpoints, workers)
+  finished(roles, roles_meta)
+  finished(endpoints, endpoints_meta)
+  finished(workers)
+  return table.freeze(setmetatable({ roles = roles, endpoints = endpoints, workers = workers }, team_meta))
 end
 
 -- An answer as nearly all are is told field by field, for the same reason; of any other the host says what is wrong with it.
@@ -730,19 +770,8 @@ local function fields_of(answer)
   if (role == nil) ~= (worker == nil) then return role, worker, because end
 end
 
--- The tables are the same for all rubrics of one task, and those of the team for the next one too while they tell the same:
--- then they are dressed and frozen already. Workers come and go, so that one that is gone is nil.
 local function route(fn, team, task, ...)
   task = task or task_of(...)
-  if not table.isfrozen(team) then
-    setmetatable(team, team_meta)
-    if not table.isfrozen(team.roles) then
-      for _, load in pairs(team.roles) do dressed(load, load_meta) end
-      setmetatable(team.roles, roles_meta)
-    end
-    dressed(team.endpoints, endpoints_meta)
-    freeze(team)
-  end
   local answer = fn(task, team)
   return task, answer, fields_of(answer)
 end
@@ -759,7 +788,7 @@ end
 
 return {
   where_is = where_is, make_instance = make_instance, main = main, route = route, handle = handle, freeze = freeze,
-  clone = clone0,
+  shows = shows,
   own = {
     here = here, fail = fail, unknown = unknown, to_text = to_text, freeze = freeze, dressed = dressed, metas = metas,
     find = find0,

@@ -19,8 +19,16 @@ pub(super) struct Shown {
     /// What the rows of the workers were made of.
     told: Arc<BTreeMap<WorkerName, Arc<WorkerLoad>>>,
     team: Option<Table>,
-    /// `table.clone`, by which one row is exchanged among many.
-    clone: Function,
+    make: Make,
+}
+
+/// The functions of the prelude that make tables.
+struct Make {
+    role: Function,
+    endpoint: Function,
+    worker: Function,
+    rows: Function,
+    team: Function,
 }
 
 /// The rows of one kind, each with what it tells.
@@ -37,34 +45,35 @@ impl<K, V> Default for Rows<K, V> {
 
 impl Shown {
     /// Nothing was shown yet.
-    pub(super) fn nothing(clone: Function) -> Shown {
+    pub(super) fn nothing(prelude: &Table) -> mlua::Result<Shown> {
+        let make = Make {
+            role: prelude.get("role")?,
+            endpoint: prelude.get("endpoint")?,
+            worker: prelude.get("worker")?,
+            rows: prelude.get("rows")?,
+            team: prelude.get("team")?,
+        };
         let (roles, endpoints, workers) = (Rows::default(), Rows::default(), Rows::default());
-        Shown { roles, endpoints, workers, told: Arc::default(), team: None, clone }
+        Ok(Shown { roles, endpoints, workers, told: Arc::default(), team: None, make })
     }
 
     /// Returns the table of a team.
     pub(super) fn team(&mut self, lua: &Lua, team: &TeamLoad) -> mlua::Result<Table> {
-        let roles = self.roles.show(lua, &self.clone, &team.roles, |name| name.as_str(), role)?;
-        let endpoints = self.endpoints.show(lua, &self.clone, &team.endpoints, String::as_str, endpoint)?;
+        let make = &self.make;
+        // Taken: where memory runs out in between, it is not believed.
+        let last = self.team.take();
+        let roles = self.roles.show(make, &team.roles, |name| name.as_str(), |load| make.role(load))?;
+        let endpoints = self.endpoints.show(make, &team.endpoints, String::as_str, |load| make.endpoint(load))?;
         let workers = match &self.workers.table {
             // Not even looked at: two hundred rows lie wherever the one who told them has put them.
             Some(table) if Arc::ptr_eq(&self.told, &team.workers) => (table.clone(), true),
-            _ => self.workers.show(
-                lua,
-                &self.clone,
-                &team.workers,
-                |name| name.as_str(),
-                |lua, load| worker(lua, load),
-            )?,
+            _ => self.workers.show(make, &team.workers, |name| name.as_str(), |load| make.worker(lua, load))?,
         };
         self.told = Arc::clone(&team.workers);
-        if let (Some(team), (_, true), (_, true), (_, true)) = (&self.team, &roles, &endpoints, &workers) {
-            return Ok(team.clone());
-        }
-        let table = lua.create_table_with_capacity(0, 3)?;
-        for (name, (rows, _)) in [("roles", roles), ("endpoints", endpoints), ("workers", workers)] {
-            table.raw_set(name, rows)?;
-        }
+        let table = match (last, roles, endpoints, workers) {
+            (Some(team), (_, true), (_, true), (_, true)) => team,
+            (_, (roles, _), (endpoints, _), (workers, _)) => make.team.call((roles, endpoints, workers))?,
+        };
         self.team = Some(table.clone());
         Ok(table)
     }
@@ -74,31 +83,27 @@ impl<K: Ord + Clone, V: PartialEq + Clone> Rows<K, V> {
     /// Returns the table of these rows, and whether it is the last one.
     fn show(
         &mut self,
-        lua: &Lua,
-        clone: &Function,
+        make: &Make,
         now: &BTreeMap<K, V>,
         name: impl Fn(&K) -> &str,
-        make: impl Fn(&Lua, &V) -> mlua::Result<Table>,
+        row: impl Fn(&V) -> mlua::Result<Table>,
     ) -> mlua::Result<(Table, bool)> {
         let is_same = |rows: &Self| {
-            rows.rows.len() == now.len()
-                && rows.rows.iter().zip(now).all(|((key, (old, _)), (name, new))| key == name && old == new)
+            let mut both = rows.rows.iter().zip(now);
+            rows.rows.len() == now.len() && both.all(|((key, (old, _)), (name, new))| key == name && old == new)
         };
         if let Some(table) = self.table.as_ref().filter(|_| is_same(self)) {
             return Ok((table.clone(), true));
         }
         // Where memory runs out in between, all is made anew.
         let Rows { mut rows, table } = std::mem::take(self);
-        let table = match table {
-            Some(table) => clone.call::<Table>(table)?,
-            None => lua.create_table_with_capacity(0, now.len())?,
-        };
+        let table: Table = make.rows.call(table)?;
         for gone in rows.extract_if(.., |key, _| !now.contains_key(key)) {
             table.raw_remove(name(&gone.0))?;
         }
         for (key, new) in now {
             if rows.get(key).is_none_or(|(old, _)| old != new) {
-                let row = make(lua, new)?;
+                let row = row(new)?;
                 table.raw_set(name(key), &row)?;
                 rows.insert(key.clone(), (new.clone(), row));
             }
@@ -108,50 +113,39 @@ impl<K: Ord + Clone, V: PartialEq + Clone> Rows<K, V> {
     }
 }
 
-fn role(lua: &Lua, load: &RoleLoad) -> mlua::Result<Table> {
-    let table = lua.create_table_with_capacity(0, 11)?;
-    table.raw_set("max_busy", load.max_busy)?;
-    table.raw_set("max_workers", load.max_workers)?;
-    table.raw_set("busy", load.busy)?;
-    table.raw_set("free", load.free)?;
-    table.raw_set("waiting", load.waiting)?;
-    table.raw_set("max_waiting", load.max_waiting)?;
-    table.raw_set("workers", load.workers)?;
-    table.raw_set("open", load.open)?;
-    table.raw_set("until", load.until.map(|at| at.0 as f64 / 1000.0))?;
-    table.raw_set("recent_failures", load.recent_failures)?;
-    table.raw_set("used", used(lua, &load.used)?)?;
-    Ok(table)
+impl Make {
+    fn role(&self, load: &RoleLoad) -> mlua::Result<Table> {
+        let until = load.until.map(|at| at.0 as f64 / 1000.0);
+        self.role.call((
+            load.max_busy,
+            load.max_workers,
+            load.busy,
+            load.free,
+            load.waiting,
+            load.max_waiting,
+            load.workers,
+            load.open,
+            until,
+            load.recent_failures,
+            of(&load.used),
+        ))
+    }
+
+    fn endpoint(&self, load: &EndpointLoad) -> mlua::Result<Table> {
+        let EndpointLoad { max_busy, busy, free, recent_failures, used } = load;
+        self.endpoint.call((*max_busy, *busy, *free, *recent_failures, of(used)))
+    }
+
+    fn worker(&self, lua: &Lua, load: &WorkerLoad) -> mlua::Result<Table> {
+        let knows = (!load.knows.is_empty()).then(|| list(lua, &load.knows)).transpose()?;
+        let (role, profile, state) = (load.role.as_str(), load.profile.as_str(), load.state.as_str());
+        self.worker.call((role, profile, state, load.free, load.turns, knows))
+    }
 }
 
-fn endpoint(lua: &Lua, load: &EndpointLoad) -> mlua::Result<Table> {
-    let table = lua.create_table_with_capacity(0, 5)?;
-    table.raw_set("max_busy", load.max_busy)?;
-    table.raw_set("busy", load.busy)?;
-    table.raw_set("free", load.free)?;
-    table.raw_set("recent_failures", load.recent_failures)?;
-    table.raw_set("used", used(lua, &load.used)?)?;
-    Ok(table)
-}
-
-fn worker(lua: &Lua, load: &WorkerLoad) -> mlua::Result<Table> {
-    let table = lua.create_table_with_capacity(0, 6)?;
-    table.raw_set("role", load.role.as_str())?;
-    table.raw_set("profile", load.profile.as_str())?;
-    table.raw_set("state", load.state.as_str())?;
-    table.raw_set("free", load.free)?;
-    table.raw_set("turns", load.turns)?;
-    table.raw_set("knows", list(lua, &load.knows)?)?;
-    Ok(table)
-}
-
-fn used(lua: &Lua, used: &Used) -> mlua::Result<Table> {
-    let table = lua.create_table_with_capacity(0, 4)?;
-    table.raw_set("turns", used.turns as f64)?;
-    table.raw_set("input", used.input as f64)?;
-    table.raw_set("output", used.output as f64)?;
-    table.raw_set("cost", used.cost)?;
-    Ok(table)
+/// What was used, as the last arguments of a row.
+fn of(used: &Used) -> (f64, f64, f64, f64) {
+    (used.turns as f64, used.input as f64, used.output as f64, used.cost)
 }
 
 /// Returns texts as a list.
@@ -165,7 +159,10 @@ pub(super) fn list(lua: &Lua, texts: &[String]) -> mlua::Result<Table> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sources::Sources;
+    use super::super::world::World;
     use super::*;
+    use crate::fleet::team::Generation;
 
     fn load(workers: &[(&str, u32)]) -> TeamLoad {
         let row = |(name, turns): &(&str, u32)| {
@@ -182,22 +179,26 @@ mod tests {
 
     #[test]
     fn what_tells_the_same_is_shown_again_and_what_changed_is_made_anew() {
-        let lua = Lua::new();
-        let clone = lua.globals().get::<Table>("table").and_then(|table| table.get("clone")).expect("it is there");
-        let mut shown = Shown::nothing(clone);
-        let first = shown.team(&lua, &load(&[("w-1", 1), ("w-2", 1)])).expect("it is made");
-        let same = shown.team(&lua, &load(&[("w-1", 1), ("w-2", 1)])).expect("it is made");
+        let sources = Arc::new(Sources::from_files::<&str, &str>([]));
+        let world = World::load(sources, Generation::default(), Arc::default()).expect("it loads");
+        let show = |load: &TeamLoad| world.shown.borrow_mut().team(&world.lua, load).expect("it is made");
+        let first = show(&load(&[("w-1", 1), ("w-2", 1)]));
+        let same = show(&load(&[("w-1", 1), ("w-2", 1)]));
         assert_eq!(first.to_pointer(), same.to_pointer());
-        let next = shown.team(&lua, &load(&[("w-2", 2), ("w-3", 1), ("w-1", 1)])).expect("it is made");
+        let told = load(&[("w-2", 2), ("w-3", 1), ("w-1", 1)]);
+        let next = show(&told);
         let row = |team: &Table, name: &str| rows(team).get::<Table>(name).expect("it is there");
         assert_eq!(row(&first, "w-1").to_pointer(), row(&next, "w-1").to_pointer(), "it tells the same");
         let turns = |team: &Table, name: &str| row(team, name).get::<u32>("turns").expect("it is there");
         assert_eq!((turns(&first, "w-2"), turns(&next, "w-2"), turns(&next, "w-3")), (1, 2, 1));
         assert!(rows(&first).get::<Table>("w-3").is_err(), "what was shown before stays as it was");
-        let told = load(&[("w-2", 2), ("w-3", 1), ("w-1", 1)]);
-        let again = shown.team(&lua, &told).expect("it is made");
-        assert_eq!(again.to_pointer(), shown.team(&lua, &told).expect("it is made").to_pointer());
-        let fewer = shown.team(&lua, &load(&[("w-3", 1)])).expect("it is made");
+        assert_eq!(next.to_pointer(), show(&told).to_pointer());
+        let mut busy = told.clone();
+        busy.roles.get_mut(&"w".into()).expect("it is there").busy = 3;
+        let other = show(&busy);
+        assert_eq!(rows(&other).to_pointer(), rows(&next).to_pointer(), "only a role stands otherwise");
+        let fewer = show(&load(&[("w-3", 1)]));
         assert_eq!(rows(&fewer).pairs::<String, Table>().count(), 1, "who is gone is not shown");
+        assert!(rows(&fewer).is_readonly() && row(&fewer, "w-3").is_readonly());
     }
 }

@@ -182,7 +182,7 @@ impl World {
             question: checks.get("question")?,
             make_instance: prelude.get("make_instance")?,
             team: Arc::default(),
-            shown: RefCell::new(Shown::nothing(prelude.get("clone")?)),
+            shown: RefCell::new(Shown::nothing(&prelude.get("shows")?)?),
             spare: RefCell::default(),
             relief: Cell::new(MEMORY / 2),
             crowd: Cell::new(CROWDED),
