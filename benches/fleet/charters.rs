@@ -15,16 +15,22 @@ use crate::table::Table;
 const STEPS: usize = 1_000;
 const WAITING: usize = 10_000;
 const ROUTES: usize = 5_000;
+const SENDS: usize = 2_000;
 
 const TEAM: &str = r#"
 fleet.profile("true", { launcher = "exec", command = { "true" } })
+fleet.profile("sleep", { launcher = "exec", command = { "sleep", "600" } })
 fleet.role("w-true", { profiles = { "true" }, max_busy = 4, max_waiting = 100 })
+fleet.role("w-sleep", { profiles = { "sleep" }, max_busy = 1, max_waiting = 200000 })
 fleet.route("bulk", function(task, team)
   if task.kind == "bulk" and team.roles["w-true"].free > 0 then
     return { role = "w-true", because = "bulk work and a worker is free" }
   end
 end)
-fleet.route("otherwise", function() return { role = "w-true", because = "no rubric said otherwise" } end)
+fleet.route("otherwise", function(task)
+  local role = task.kind == "later" and "w-sleep" or "w-true"
+  return { role = role, because = "no rubric said otherwise" }
+end)
 fleet.recipe("steps", { input = { count = "integer" } }, function(job, run)
   for n = 1, job.count do run:note("n", n) end
   return job.count
@@ -58,6 +64,8 @@ pub fn measure(table: &mut Table) {
     let resident = format!("{:.0} MB (idle {idle:.0} MB)", daemon.resident());
     let bar = format!("bar: 100 MB for {WAITING}");
     table.plain(&format!("{waiting} runs that wait: resident memory"), resident, &bar);
+    send_often(&mut connection, &charter);
+    table.plain("two rubrics for a message, each changes the team", rubric_times(&mut connection), "no bar");
 }
 
 /// Asks where something should go, again and again.
@@ -65,6 +73,17 @@ pub fn route_often(connection: &mut Connection, task: &str) {
     for _ in 0..ROUTES {
         let (status, routed) = connection.post("/v1/route", task);
         assert_eq!(status, 200, "{routed}");
+    }
+}
+
+/// Sends messages to wherever the rubrics say, where they wait. The rubrics are in force anew, and counted from here on.
+fn send_often(connection: &mut Connection, charter: &Path) {
+    std::fs::write(charter.join("more.lua"), "-- nothing\n").expect("a charter");
+    let (status, said) = connection.post("/v1/charter/reload", "{}");
+    assert_eq!(status, 200, "{said}");
+    for _ in 0..SENDS {
+        let (status, sent) = connection.post("/v1/send", r#"{"to":"auto","prompt":"x","kind":"later"}"#);
+        assert_eq!(status, 202, "{sent}");
     }
 }
 

@@ -55,6 +55,8 @@ struct Server {
     epoch: AtomicU64,
     /// How many requests there were.
     requests: AtomicU64,
+    /// How often the socket was made.
+    listens: AtomicU64,
     stopping: AtomicBool,
     unsaved: AtomicBool,
     wake: Mutex<UnixStream>,
@@ -119,6 +121,7 @@ pub fn run(options: Options) -> io::Result<()> {
         faults: Mutex::new(Faults::default()),
         epoch: AtomicU64::new(0),
         requests: AtomicU64::new(0),
+        listens: AtomicU64::new(1),
         stopping: AtomicBool::new(false),
         unsaved: AtomicBool::new(false),
         wake: Mutex::new(wake),
@@ -135,6 +138,7 @@ pub fn run(options: Options) -> io::Result<()> {
             listener = None;
         } else if listener.is_none() {
             listener = Some(listen(&socket)?);
+            server.listens.fetch_add(1, Ordering::SeqCst);
         }
         let left = refused.map(|until| until.saturating_duration_since(Instant::now()));
         let left = left.and_then(|left| Timespec::try_from(left).ok());

@@ -145,7 +145,8 @@ impl Keeper {
     /// Empties the composer of an agent that gave a text back when nobody looked for it any more.
     pub(super) fn clear_late(&mut self, look: &Look) -> bool {
         let Some(tail) = self.stopped.as_ref().and_then(Stopped::tail) else { return false };
-        if look.busy || !look.holds(tail, &self.typing()) {
+        let typing = self.typing();
+        if look.busy || typing.clear.is_empty() || !look.holds(tail, &typing) {
             return false;
         }
         self.doing = Doing::Stopping(Stopping::new(Some(tail.to_owned())));

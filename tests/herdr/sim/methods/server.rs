@@ -1,6 +1,7 @@
 //! The server itself: what it is, all that it has, its end,
 //! its handoff, and the faults that tests order.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -47,6 +48,8 @@ pub fn stop(server: &Server) -> Answer {
 /// The processes stay and so do the ids; terminals get new ids, reports and names are lost, streams end.
 pub fn live_handoff(server: &Server) -> Answer {
     const TAKES: Duration = Duration::from_millis(140);
+    const AT_MOST: Duration = Duration::from_secs(1);
+    let (begun, listens) = (Instant::now(), server.listens.load(Ordering::SeqCst));
     let mut house = server.house();
     server.faults().refused_until = Some(Instant::now() + TAKES);
     server.wake();
@@ -62,12 +65,16 @@ pub fn live_handoff(server: &Server) -> Answer {
     server.hub().clear();
     server.end_streams();
     pause(TAKES);
+    // It answers once it can be reached again.
+    while server.listens.load(Ordering::SeqCst) == listens && begun.elapsed() < AT_MOST {
+        pause(Duration::from_millis(1));
+    }
     ok()
 }
 
 /// Tells how many requests there were, this one included.
 pub fn count(server: &Server) -> Answer {
-    Ok(json!({"type": "count", "requests": server.requests.load(std::sync::atomic::Ordering::SeqCst)}))
+    Ok(json!({"type": "count", "requests": server.requests.load(Ordering::SeqCst)}))
 }
 
 /// Orders faults: `stall_ms`, `refuse_ms`, `unanswered` requests or those that type, `lose_events`, `drop_streams`,
