@@ -95,18 +95,26 @@ impl<K: Ord + Clone, V: PartialEq + Clone> Rows<K, V> {
         if let Some(table) = self.table.as_ref().filter(|_| is_same(self)) {
             return Ok((table.clone(), true));
         }
-        // Where memory runs out in between, all is made anew.
+        // Where memory runs out in between, all is made anew. So it is where one came or went, too: in which order a table
+        // is walked depends on what it has been, and rubrics must not answer by that.
         let Rows { mut rows, table } = std::mem::take(self);
-        let table: Table = make.rows.call(table)?;
-        for gone in rows.extract_if(.., |key, _| !now.contains_key(key)) {
-            table.raw_remove(name(&gone.0))?;
-        }
+        let last = table.filter(|_| rows.keys().eq(now.keys()));
+        let is_new = last.is_none();
+        let table: Table = make.rows.call(last)?;
+        rows.retain(|key, _| now.contains_key(key));
         for (key, new) in now {
-            if rows.get(key).is_none_or(|(old, _)| old != new) {
-                let row = row(new)?;
-                table.raw_set(name(key), &row)?;
-                rows.insert(key.clone(), (new.clone(), row));
-            }
+            let row = match rows.get(key) {
+                Some((old, row)) if old == new => match is_new {
+                    true => row.clone(),
+                    false => continue,
+                },
+                _ => {
+                    let made = row(new)?;
+                    rows.insert(key.clone(), (new.clone(), made.clone()));
+                    made
+                }
+            };
+            table.raw_set(name(key), row)?;
         }
         *self = Rows { rows, table: Some(table.clone()) };
         Ok((table, false))
@@ -199,6 +207,15 @@ mod tests {
         assert_eq!(rows(&other).to_pointer(), rows(&next).to_pointer(), "only a role stands otherwise");
         let fewer = show(&load(&[("w-3", 1)]));
         assert_eq!(rows(&fewer).pairs::<String, Table>().count(), 1, "who is gone is not shown");
+        let names =
+            |team: &Table| rows(team).pairs::<String, Table>().map(|pair| pair.expect("a row").0).collect::<Vec<_>>();
+        let crowd: Vec<String> = (1..40).map(|n| format!("x-{n}")).collect();
+        let crowd: Vec<(&str, u32)> = crowd.iter().map(|name| (name.as_str(), 1)).collect();
+        show(&load(&crowd));
+        let again = show(&load(&crowd[3..9]));
+        let fresh = World::load(Arc::clone(&world.sources), Generation::default(), Arc::default()).expect("it loads");
+        let alone = fresh.shown.borrow_mut().team(&fresh.lua, &load(&crowd[3..9])).expect("it is made");
+        assert_eq!(names(&again), names(&alone), "in which order they are walked does not tell what was before");
         assert!(rows(&fewer).is_readonly() && row(&fewer, "w-3").is_readonly());
     }
 }

@@ -75,7 +75,8 @@ impl Keeper {
             true => Submission::resumed(&text, text::mark(turn.id)),
             false => Submission::new(&text, Some(text::mark(turn.id))),
         };
-        let older = self.stopped.as_ref().and_then(Stopped::tail);
+        // Where it cannot be cleared, it is not looked for.
+        let older = self.stopped.as_ref().and_then(Stopped::tail).filter(|_| !self.typing().clear.is_empty());
         let submission = submission.proven_by_itself(self.plan().is_some_and(Plan::shows_taken)).after(older);
         self.doing = Doing::Submitting(Box::new(Submitting {
             turn,
@@ -248,7 +249,7 @@ impl Keeper {
         let (turn, tail) = (submitting.turn.id, tail_of(&submitting.text));
         self.tell_taken(turn).await;
         self.press_interrupt(true).await;
-        self.doing = Doing::Stopping(Stopping::new(Some(tail)).at_work(true));
+        self.doing = Doing::Stopping(Stopping::new(Some(tail)).at_work(turn));
         let why = "its agent took another text than was typed, and was interrupted";
         self.finished(turn, Finish::without_reply(Outcome::Failed, why), false).await;
         self.soon(LOOK_AT_STOP);

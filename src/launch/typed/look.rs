@@ -76,7 +76,8 @@ impl Look {
         self.has(older) || self.pastes(typing) + usize::from(self.has(tail)) > 1
     }
 
-    fn has(&self, tail: &str) -> bool {
+    /// Returns whether the end of a text itself stands in the composer.
+    pub(super) fn has(&self, tail: &str) -> bool {
         let Some(text) = &self.composer else { return false };
         let dense: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
         !tail.is_empty() && dense.contains(tail)

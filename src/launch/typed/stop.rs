@@ -18,8 +18,9 @@ use crate::fleet::typing::Typing;
 pub(super) const LOOK_AT_STOP: Duration = Duration::from_millis(200);
 /// How long after a key the screen may still show what was before it, and the next key be read together with it.
 const REST_AFTER_KEY: Duration = Duration::from_millis(500);
-/// How long an agent that took a text may take to show that it works; on a busy machine some do for seconds.
-const TO_SHOW_WORK: Duration = Duration::from_secs(10);
+/// How long an agent that took a text may take to show that it works; on a busy machine some do for seconds. Less than the
+/// fleet's grace, after which the session is ended.
+const TO_SHOW_WORK: Duration = Duration::from_secs(6);
 /// How long an agent that goes on working has until it is told again.
 const TELL_AGAIN: Duration = Duration::from_secs(2);
 /// How long it shows an empty composer until it is at rest: what it gives back stands there only after a moment.
@@ -29,6 +30,8 @@ const COMES_BACK: Duration = Duration::from_secs(10);
 
 /// An agent that was told to stop.
 pub(super) struct Stopping {
+    /// The turn that it was told to stop, if there is one.
+    turn: Option<TurnId>,
     began: Instant,
     /// When it was last told, counted from the beginning like all times here.
     told: Duration,
@@ -71,12 +74,20 @@ enum Act {
 
 impl Stopping {
     pub(super) fn new(tail: Option<String>) -> Stopping {
-        Stopping { began: Instant::now(), told: Duration::ZERO, tail, cleared: None, is_at_work: false, rests: None }
+        Stopping {
+            turn: None,
+            began: Instant::now(),
+            told: Duration::ZERO,
+            tail,
+            cleared: None,
+            is_at_work: false,
+            rests: None,
+        }
     }
 
-    /// Says that its program is at work, whatever its screen shows.
-    pub(super) fn at_work(self, is_at_work: bool) -> Stopping {
-        Stopping { is_at_work, ..self }
+    /// Says that its program is at work at a turn, whatever its screen shows.
+    pub(super) fn at_work(self, turn: TurnId) -> Stopping {
+        Stopping { is_at_work: true, turn: Some(turn), ..self }
     }
 
     /// Its program told an end after all.
@@ -88,6 +99,10 @@ impl Stopping {
     fn next(&mut self, now: Duration, look: &Look, typing: &Typing) -> Act {
         let is_due = now.saturating_sub(self.told) >= TELL_AGAIN;
         let rests = self.rests.take();
+        if look.dialog.is_some() {
+            // Any key would answer it.
+            return Act::Look;
+        }
         if look.busy {
             // From here on the screen is believed.
             self.is_at_work = false;
@@ -104,7 +119,7 @@ impl Stopping {
         if self.is_at_work && now < TO_SHOW_WORK {
             return if is_due { self.tell(now) } else { Act::Look };
         }
-        if look.dialog.is_some() || look.composer.is_none() {
+        if look.composer.is_none() {
             return Act::Look;
         }
         let rests = *self.rests.insert(rests.unwrap_or(now));
@@ -126,13 +141,25 @@ impl Keeper {
         let typing = self.typing();
         let Doing::Stopping(stopping) = &mut self.doing else { return };
         let act = stopping.next(stopping.began.elapsed(), look, &typing);
-        let is_at_work = stopping.is_at_work;
+        let (is_at_work, turn) = (stopping.is_at_work, stopping.turn);
+        let tail = stopping.tail.take_if(|_| act == Act::AtRest);
         match act {
             Act::Look => {}
             Act::Clear => self.press_keys(&typing.clear).await,
-            Act::Tell => self.press_interrupt(is_at_work).await,
+            // What is written of the end of the turn says as much as a screen.
+            Act::Tell if is_at_work && self.is_written_as_over(turn).await => {
+                if let Doing::Stopping(stopping) = &mut self.doing {
+                    stopping.ended();
+                }
+            }
+            Act::Tell => drop(self.press_interrupt(is_at_work).await),
             Act::AtRest => {
-                self.stopped = stopping.tail.take().map(|tail| Stopped { tail, at: Instant::now() });
+                // One that came back late does not begin anew.
+                if let Some(tail) = tail
+                    && self.stopped.as_ref().is_none_or(|stopped| stopped.tail != tail)
+                {
+                    self.stopped = Some(Stopped { tail, at: Instant::now() });
+                }
                 self.doing = Doing::Idle;
                 self.barred = None;
                 self.soon(Duration::ZERO);
@@ -146,7 +173,7 @@ impl Keeper {
     pub(super) fn clear_late(&mut self, look: &Look) -> bool {
         let Some(tail) = self.stopped.as_ref().and_then(Stopped::tail) else { return false };
         let typing = self.typing();
-        if look.busy || typing.clear.is_empty() || !look.holds(tail, &typing) {
+        if look.busy || look.dialog.is_some() || typing.clear.is_empty() || !look.holds(tail, &typing) {
             return false;
         }
         self.doing = Doing::Stopping(Stopping::new(Some(tail.to_owned())));
@@ -154,15 +181,21 @@ impl Keeper {
         true
     }
 
+    async fn is_written_as_over(&self, turn: Option<TurnId>) -> bool {
+        let Some(turn) = turn else { return false };
+        self.record(turn).await.is_some_and(|record| record.complete || record.end.is_some())
+    }
+
     /// Makes the agent stop a turn that is over for the fleet.
     pub(super) async fn interrupt(&mut self, turn: TurnId) {
         let is_another = match &self.doing {
             Doing::Submitting(submitting) => submitting.turn.id != turn,
             Doing::Working(working) => working.turn != turn,
-            Doing::Idle | Doing::Stopping(_) => false,
+            Doing::Idle => false,
+            Doing::Stopping(_) => true,
         };
         if is_another {
-            // An order that was given again: that turn is long over.
+            // An order that was given again, or of a turn that is stopped already.
             return;
         }
         let was_typed = match &self.doing {
@@ -170,7 +203,7 @@ impl Keeper {
             _ => true,
         };
         let tail = match &self.doing {
-            Doing::Submitting(submitting) => Some(tail_of(&submitting.text)),
+            Doing::Submitting(submitting) if was_typed => Some(tail_of(&submitting.text)),
             // An agent that is stopped before its first word may give the text back.
             Doing::Working(working) if !working.text.is_empty() => Some(tail_of(&working.text)),
             _ => None,
@@ -181,19 +214,20 @@ impl Keeper {
             Doing::Idle | Doing::Stopping(_) => true,
         };
         let is_at_work = was_typed && !has_ended && self.plan().is_some_and(Plan::shows_ends);
-        if was_typed {
-            self.press_interrupt(is_at_work).await;
-        }
-        self.doing = Doing::Stopping(Stopping::new(tail).at_work(is_at_work));
+        let was_busy = was_typed && self.press_interrupt(is_at_work).await;
+        let stopping = Stopping::new(tail);
+        self.doing = Doing::Stopping(if is_at_work && !was_busy { stopping.at_work(turn) } else { stopping });
     }
 
-    pub(super) async fn press_interrupt(&mut self, is_at_work: bool) {
-        let Ok(screen) = self.screen().await else { return };
+    /// Presses the keys that stop an agent, and returns whether its screen showed its work.
+    pub(super) async fn press_interrupt(&mut self, is_at_work: bool) -> bool {
+        let Ok(screen) = self.screen().await else { return false };
         // An agent that is idle already has nothing to stop, and a key would mean something else to it.
         let look = Look::of(&screen, &self.typing());
         if (is_at_work || !look.is_idle()) && look.dialog.is_none() {
             self.press_keys(&self.typing().interrupt).await;
         }
+        look.busy
     }
 
     pub(super) async fn press_keys(&mut self, names: &[String]) {
@@ -238,7 +272,7 @@ mod tests {
     }
 
     fn told() -> Stopping {
-        Stopping::new(Some(TAIL.into())).at_work(true)
+        Stopping::new(Some(TAIL.into())).at_work(TurnId(1))
     }
 
     #[test]
@@ -263,7 +297,9 @@ mod tests {
         let acts = play(told(), &[(0, shows("")), (5_000, works()), (6_500, shows(""))]);
         assert_eq!(acts, [(2_000, Act::Tell), (4_000, Act::Tell), (6_000, Act::Tell), (6_900, Act::AtRest)]);
         let acts = play(told(), &[(0, shows(""))]);
-        assert_eq!(acts.last(), Some(&(10_400, Act::AtRest)), "it was never at work: {acts:?}");
+        assert_eq!(acts.last(), Some(&(6_400, Act::AtRest)), "it was never at work: {acts:?}");
+        let grace = crate::fleet::state::Limits::default().grace.std();
+        assert!(TO_SHOW_WORK + SETTLED + LOOK_AT_STOP * 5 < grace, "the fleet ends the session before it is at rest");
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(super) const OWN_WORK: &str = "it works at something of its own";
 const OWN_WORK_ENDS: Duration = Duration::from_secs(2);
 /// How long a pasted text may take to be seen in the composer.
 const TO_BE_SEEN: Duration = Duration::from_secs(10);
+/// How long it is looked whether another text stands beside what stands for a paste.
+const TO_BE_DRAWN: Duration = Duration::from_millis(600);
 /// How long the proof may take after Enter before Enter is pressed again.
 const TO_BE_PROVEN: Duration = Duration::from_secs(1);
 /// How long an agent's own proof is waited for once the text has left its composer.
@@ -148,6 +150,10 @@ impl Submission {
             return Act::Look(SOON * 8);
         }
         if look.holds(&self.tail, typing) {
+            // A mark may stand for the older text, and this one not be drawn yet.
+            if self.older.is_some() && !look.has(&self.tail) && self.waited(now) < TO_BE_DRAWN {
+                return Act::Look(SOON);
+            }
             let is_glued = self.older.as_ref().is_some_and(|older| look.holds_both(older, &self.tail, typing));
             let (phase, act) = if is_glued { (Phase::TakenBack, Act::Clear) } else { (Phase::Entered(1), Act::Enter) };
             (self.phase, self.since) = (phase, Some(now));
@@ -199,8 +205,10 @@ impl Submission {
     }
 
     fn taken_back(&mut self, now: Duration, look: &Look) -> Act {
-        match look.is_idle() || self.waited(now) >= TO_BE_SEEN {
-            true => Act::End(End::Held("a text that it was stopped at had come back into its composer".into())),
+        const WHY: &str = "a text that it was stopped at had come back into its composer";
+        match look.is_idle() {
+            true => Act::End(End::Held(WHY.into())),
+            false if self.waited(now) >= TO_BE_SEEN => Act::End(End::Unknown(format!("{WHY}, and it was not emptied"))),
             false => Act::Look(SOON * 4),
         }
     }
@@ -313,6 +321,17 @@ mod tests {
         let mut submission = Submission::new(TEXT, None).after(Some(&tail_of(older)));
         let acts = play(&mut submission, glued, false);
         assert!(matches!(&acts[..], [Act::Paste, Act::Clear, Act::End(End::Held(_))]), "{acts:?}");
+        let mut submission = Submission::new(TEXT, None).after(Some(&tail_of(older)));
+        let stays = |typed: usize, _| [shows(""), shows(&format!("{older}{TEXT}"))][typed.min(1)].clone();
+        let acts = play(&mut submission, stays, false);
+        assert!(matches!(&acts[..], [Act::Paste, Act::Clear, Act::End(End::Unknown(_))]), "{acts:?}");
+        let mut submission = Submission::new(TEXT, None).after(Some(&tail_of(older)));
+        let typing = Typing { pasted: vec!["[Pasted text #".into()], ..Typing::default() };
+        let mark = shows("[Pasted text #1 +9 lines]");
+        let mut next = |now, look: &Look| submission.next(Duration::from_millis(now), look, &typing, |_| false, false);
+        assert_eq!(next(0, &shows("")), Act::Paste);
+        assert!(matches!(next(50, &mark), Act::Look(_)), "it may be the older one");
+        assert_eq!(next(200, &shows(&format!("[Pasted text #1 +9 lines]{TEXT}"))), Act::Clear);
         let mut submission = Submission::new(TEXT, None).after(Some(&tail_of(older)));
         let alone = |typed: usize, _| [shows(""), shows(TEXT), works()][typed.min(2)].clone();
         assert_eq!(play(&mut submission, alone, false), [Act::Paste, Act::Enter, Act::End(End::Taken)]);
