@@ -85,6 +85,9 @@ fn send_often(connection: &mut Connection, charter: &Path) {
         let (status, sent) = connection.post("/v1/send", r#"{"to":"auto","prompt":"x","kind":"later"}"#);
         assert_eq!(status, 202, "{sent}");
     }
+    // It would outlive the daemon, as it should.
+    let (status, stopped) = connection.post("/v1/stop", r#"{"worker":"w-sleep-1","kill":true}"#);
+    assert_eq!(status, 200, "{stopped}");
 }
 
 /// What the daemon counted of its rubrics: the time in the VM, with the tables that they are shown.

@@ -1,7 +1,7 @@
 //! The team as rubrics are shown it: tables that are made once and shown again as long as what they tell is the same.
 //!
-//! All of them are frozen when the first rubric gets them, so nobody can tell an old one from a new one. Between two
-//! messages the rows of few workers change, and a row costs more than all that most rubrics do.
+//! The prelude makes them, frozen, so nobody can tell an old one from a new one. Between two messages the rows of few workers
+//! change, and a row costs as much as all that most rubrics do.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -167,6 +167,9 @@ pub(super) fn list(lua: &Lua, texts: &[String]) -> mlua::Result<Table> {
 
 #[cfg(test)]
 mod tests {
+    use mlua::Value as LuaValue;
+
+    use super::super::json;
     use super::super::sources::Sources;
     use super::super::world::World;
     use super::*;
@@ -183,6 +186,44 @@ mod tests {
 
     fn rows(team: &Table) -> Table {
         team.get("workers").expect("it is there")
+    }
+
+    /// The prelude gets the fields of a row by their place.
+    #[test]
+    fn each_field_of_a_row_has_its_own_value() {
+        let used = Used { turns: 21, input: 22, output: 23, cost: 24.5 };
+        let role = RoleLoad {
+            max_busy: 1,
+            max_workers: Some(2),
+            busy: 3,
+            free: 4,
+            waiting: 5,
+            max_waiting: 6,
+            workers: 7,
+            open: true,
+            until: Some(crate::fleet::time::Time(8_500)),
+            recent_failures: 9,
+            used,
+        };
+        let endpoint = EndpointLoad { max_busy: Some(11), busy: 12, free: Some(13), recent_failures: 14, used };
+        let worker = WorkerLoad {
+            role: "a".into(),
+            profile: "b".into(),
+            state: "c".into(),
+            free: true,
+            turns: 15,
+            knows: vec!["d".into()],
+        };
+        let mut told = TeamLoad { endpoints: BTreeMap::from([("llm".to_owned(), endpoint)]), ..TeamLoad::default() };
+        told.roles.insert("w".into(), role);
+        Arc::make_mut(&mut told.workers).insert("w-1".into(), Arc::new(worker));
+        let world = World::load(Arc::new(Sources::from_files::<&str, &str>([])), Generation::default(), Arc::default());
+        let world = world.expect("it loads");
+        let shown = world.shown.borrow_mut().team(&world.lua, &told).expect("it is made");
+        let shown = json::to_json(&LuaValue::Table(shown), json::STEP_BYTES).expect("it crosses");
+        let mut wanted = serde_json::to_value(&told).expect("it is data");
+        wanted["roles"]["w"]["until"] = serde_json::json!(8.5);
+        assert_eq!(shown, wanted);
     }
 
     #[test]

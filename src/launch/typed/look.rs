@@ -152,6 +152,22 @@ fn cut(line: &str) -> String {
     if line.chars().count() <= MOST { line.to_owned() } else { line.chars().take(MOST).chain(['…']).collect() }
 }
 
+/// What tests show to those who act by it.
+#[cfg(test)]
+pub(super) mod shown {
+    use super::Look;
+
+    /// An agent that waits, with this in its composer.
+    pub(in super::super) fn shows(composer: &str) -> Look {
+        Look { composer: Some(composer.into()), ..Look::default() }
+    }
+
+    /// An agent at work.
+    pub(in super::super) fn works() -> Look {
+        Look { busy: true, ..shows("") }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -243,17 +243,10 @@ impl Keeper {
 
 #[cfg(test)]
 mod tests {
+    use super::super::look::shown::{shows, works};
     use super::*;
 
     const TAIL: &str = "[endoffleetturnt1]";
-
-    fn shows(composer: &str) -> Look {
-        Look { composer: Some(composer.into()), ..Look::default() }
-    }
-
-    fn works() -> Look {
-        Look { busy: true, ..shows("") }
-    }
 
     /// Plays what is seen from when on, in milliseconds; returns what was done when, up to the rest.
     fn play(mut stopping: Stopping, seen: &[(u64, Look)]) -> Vec<(u64, Act)> {

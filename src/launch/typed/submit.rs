@@ -220,17 +220,10 @@ impl Submission {
 
 #[cfg(test)]
 mod tests {
+    use super::super::look::shown::{shows, works};
     use super::*;
 
     const TEXT: &str = "[fleet turn t1 from leader]\nwork\n[end of fleet turn t1]";
-
-    fn shows(composer: &str) -> Look {
-        Look { composer: Some(composer.into()), ..Look::default() }
-    }
-
-    fn works() -> Look {
-        Look { busy: true, ..shows("") }
-    }
 
     fn dialog() -> Look {
         Look { dialog: Some("1. Yes".into()), ..Look::default() }
